@@ -1,0 +1,124 @@
+"""minigrad: a scalar reverse-mode autodiff engine. Write scalars. See every gradient.
+
+>>> from minigrad import Value
+>>> a = Value(3.0)
+>>> b = a + a
+>>> b.backward()
+>>> a.grad
+2.0
+"""
+
+from . import loss, nn, optim
+from .checkpoint import load_parameters, save_parameters
+from .derivatives import grad, hessian, jacobian, jvp
+from .errors import (
+    BackwardRunningError,
+    CheckpointError,
+    CycleError,
+    ExpressionError,
+    MinigradError,
+    NonFiniteError,
+    NotDifferentiableError,
+    StaleDataError,
+)
+from .functions import (
+    abs,
+    acos,
+    asin,
+    atan,
+    atan2,
+    clip,
+    cos,
+    cosh,
+    dot,
+    erf,
+    erfc,
+    exp,
+    expm1,
+    gelu,
+    hypot,
+    leaky_relu,
+    log,
+    log1p,
+    log_softmax,
+    logsumexp,
+    maximum,
+    mean,
+    minimum,
+    relu,
+    sigmoid,
+    silu,
+    sin,
+    sinh,
+    softmax,
+    softplus,
+    sqrt,
+    sum,
+    take,
+    tan,
+    tanh,
+    where,
+)
+from .modes import no_grad, strict
+from .scalar import Value
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BackwardRunningError",
+    "CheckpointError",
+    "CycleError",
+    "ExpressionError",
+    "MinigradError",
+    "NonFiniteError",
+    "NotDifferentiableError",
+    "StaleDataError",
+    "Value",
+    "abs",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "clip",
+    "cos",
+    "cosh",
+    "dot",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "gelu",
+    "grad",
+    "hessian",
+    "hypot",
+    "jacobian",
+    "jvp",
+    "leaky_relu",
+    "load_parameters",
+    "log",
+    "log1p",
+    "log_softmax",
+    "logsumexp",
+    "loss",
+    "maximum",
+    "mean",
+    "minimum",
+    "nn",
+    "no_grad",
+    "optim",
+    "relu",
+    "save_parameters",
+    "sigmoid",
+    "silu",
+    "sin",
+    "sinh",
+    "softmax",
+    "softplus",
+    "sqrt",
+    "strict",
+    "sum",
+    "take",
+    "tan",
+    "tanh",
+    "where",
+]

@@ -1,0 +1,149 @@
+"""Derivatives as results: gradients to differentiate again, Jacobians, Hessians, tangents.
+
+`backward()` writes numbers into `.grad`; the functions here return what they find and touch
+nothing. With `create_graph=True` the backward pass is itself made of Values: the local derivatives
+come from the same rows of the table, evaluated on Values instead of floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .coerce import as_float
+from .errors import NotDifferentiableError
+from .functions import VALUES
+from .graph import topological_order
+from .ops import TABLE
+from .scalar import Value, gradients
+
+__all__ = ["grad", "hessian", "jacobian", "jvp"]
+
+
+def grad(output: Value, inputs: Value | Iterable[Value], *, create_graph: bool = False) -> Any:
+    """Return the derivatives of `output` with respect to `inputs`; no `.grad` changes.
+
+    One input gives one derivative, several give a list. They are floats, or with `create_graph`
+    Values, of which you can ask `grad` again.
+
+    >>> x = Value(2.0)
+    >>> dy = grad(x**3, x, create_graph=True)
+    >>> dy, grad(dy, x)
+    (Value(data=12.0), 12.0)
+    """
+    _require_value(output, "grad(output, …)")
+    wanted = _listed(inputs, "grad(…, inputs)")
+    found = _graph_of_gradients(output, wanted) if create_graph else gradients(output, wanted)
+    return found[0] if isinstance(inputs, Value) else found
+
+
+def jacobian(outputs: Iterable[Value], inputs: Iterable[Value]) -> list[list[float]]:
+    """Return one row per output: its derivatives with respect to all inputs."""
+    wanted = _listed(inputs, "jacobian(…, inputs)")
+    return [gradients(output, wanted) for output in _listed(outputs, "jacobian(outputs, …)")]
+
+
+def hessian(output: Value, inputs: Iterable[Value]) -> list[list[float]]:
+    """Return the matrix of second derivatives.
+
+    >>> a, b = Value(2.0), Value(3.0)
+    >>> hessian(a * a * b, [a, b])
+    [[6.0, 4.0], [4.0, 0.0]]
+    """
+    wanted = _listed(inputs, "hessian(…, inputs)")
+    return jacobian(grad(output, wanted, create_graph=True), wanted)
+
+
+def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
+    """Forward mode: how `outputs` move when each input moves at the rate of its tangent.
+
+    One sweep, operands before users, over the local derivatives that the forward pass stored; its
+    cost does not depend on the number of inputs. One output gives a float, several a list.
+    """
+    wanted = _listed(inputs, "jvp(…, inputs, …)")
+    rates = [as_float(tangent, "jvp(…, tangents)") for tangent in tangents]
+    if len(rates) != len(wanted):
+        raise ValueError(
+            f"jvp(outputs, inputs, tangents): {len(wanted)} inputs but {len(rates)} tangents; "
+            "give one for each input."
+        )
+    moving: dict[int, float] = {}
+    for node, rate in zip(wanted, rates, strict=True):
+        moving[id(node)] = moving.get(id(node), 0.0) + rate
+    seeds = set(moving)
+    roots = _listed(outputs, "jvp(outputs, …)")
+    for root in roots:
+        for node in topological_order(root, Value._links):
+            if id(node) in seeds:  # an input moves as it is told, whatever it was made from
+                continue
+            rate = 0.0
+            for operand, partial in _known_links(node):
+                speed = moving[id(operand)]
+                if speed != 0.0:  # what stands still adds nothing, not even 0 * inf
+                    rate += partial * speed
+            moving[id(node)] = rate
+    found = [moving[id(root)] for root in roots]
+    return found[0] if isinstance(outputs, Value) else found
+
+
+def _known_links(node: Value) -> Iterable[tuple[Value, float]]:
+    _refuse_by_hand(node, second=False)
+    return node._links_and_partials()
+
+
+def _graph_of_gradients(root: Value, inputs: Sequence[Value]) -> list[Value]:
+    """Run the backward pass on Values: the chain rule again, with a graph as its result."""
+    adjoint: dict[int, Value] = {id(root): Value(1.0)}
+    for node in reversed(topological_order(root, Value._links)):
+        arriving = adjoint.get(id(node))
+        if arriving is None or not node._links():
+            continue
+        _refuse_by_hand(node, second=True)
+        row = TABLE[node._code]
+        arguments = node._arguments()
+        for operand, partial in _derivatives(row, node, arguments):
+            contribution = arriving if partial == 1.0 else arriving * partial
+            known = adjoint.get(id(operand))
+            adjoint[id(operand)] = contribution if known is None else known + contribution
+    return [adjoint[id(node)] if id(node) in adjoint else Value(0.0) for node in inputs]
+
+
+def _derivatives(row: Any, node: Value, arguments: Sequence[Any]) -> list[tuple[Value, Any]]:
+    """Pair the operands that are Values with their local derivatives as Values."""
+    if row.gradient is not None:
+        partials: Sequence[Any] = row.gradient(VALUES, node, *arguments)
+    else:
+        partials = [
+            partial(VALUES, node, *arguments) if isinstance(argument, Value) else 0.0
+            for partial, argument in zip(row.partials, arguments, strict=True)
+        ]
+    return [
+        (argument, partial)
+        for argument, partial in zip(arguments, partials, strict=True)
+        if isinstance(argument, Value)
+    ]
+
+
+def _refuse_by_hand(node: Value, *, second: bool) -> None:
+    """A node made by hand has no row: its derivative is a function's secret, or a bare number."""
+    rare = node._rare
+    if node._code or rare is None or not rare.operands:
+        return
+    if second or rare.step is not None:
+        raise NotDifferentiableError(
+            f"the node {node._op!r} was made by hand, so there is no rule to differentiate "
+            f"{'again' if second else 'forward'}. Build it from minigrad's operations, or use "
+            "backward(), which runs its _backward as it is."
+        )
+
+
+def _listed(values: Value | Iterable[Value], what: str) -> list[Value]:
+    found = [values] if isinstance(values, Value) else list(values)
+    for value in found:
+        _require_value(value, what)
+    return found
+
+
+def _require_value(value: Any, what: str) -> None:
+    if not isinstance(value, Value):
+        raise TypeError(f"{what}: got {type(value).__name__}; give the Value itself.")

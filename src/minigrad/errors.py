@@ -1,0 +1,46 @@
+"""What can go wrong, by name. Each message says what happened, where, and what to do about it."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BackwardRunningError",
+    "CheckpointError",
+    "CycleError",
+    "ExpressionError",
+    "MinigradError",
+    "NonFiniteError",
+    "NotDifferentiableError",
+    "StaleDataError",
+]
+
+
+class MinigradError(Exception):
+    """The base of every error that is minigrad's own."""
+
+
+class CycleError(MinigradError, ValueError):
+    """A node is its own ancestor, so no order of evaluation exists."""
+
+
+class BackwardRunningError(MinigradError, RuntimeError):
+    """A pass over a graph was started from inside a `_backward` of the pass that is running."""
+
+
+class NonFiniteError(MinigradError, ArithmeticError):
+    """In strict mode: an operation made `inf` or `nan` out of finite numbers."""
+
+
+class StaleDataError(MinigradError, RuntimeError):
+    """In strict mode: `.data` was changed after the forward pass had used it."""
+
+
+class NotDifferentiableError(MinigradError, TypeError):
+    """A derivative was asked of a node whose rule is a hand-written `_backward`."""
+
+
+class CheckpointError(MinigradError, ValueError):
+    """A file of saved parameters is damaged or belongs to another model."""
+
+
+class ExpressionError(MinigradError, ValueError):
+    """A text is not an expression, or names something that has no value."""

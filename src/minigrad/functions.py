@@ -1,0 +1,253 @@
+"""The operations as functions, on Values and numbers alike.
+
+`exp(v)` on a Value makes a node; on a plain number it is ordinary arithmetic with IEEE answers, so
+the same code runs with and without gradients. `VALUES` is this room as a mathematics for the rules
+of `ops.py`: a derivative evaluated there is itself a graph, and can be differentiated again.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from .ops import OPS
+from .scalar import Value, apply, select
+
+__all__ = [
+    "abs",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "clip",
+    "cos",
+    "cosh",
+    "dot",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "gelu",
+    "hypot",
+    "leaky_relu",
+    "log",
+    "log1p",
+    "log_softmax",
+    "logsumexp",
+    "maximum",
+    "mean",
+    "minimum",
+    "relu",
+    "sigmoid",
+    "silu",
+    "sin",
+    "sinh",
+    "softmax",
+    "softplus",
+    "sqrt",
+    "sum",
+    "take",
+    "tan",
+    "tanh",
+    "where",
+]
+
+
+def abs(x: Any) -> Any:
+    return apply(OPS["abs"], x)
+
+
+def exp(x: Any) -> Any:
+    return apply(OPS["exp"], x)
+
+
+def expm1(x: Any) -> Any:
+    return apply(OPS["expm1"], x)
+
+
+def log(x: Any) -> Any:
+    return apply(OPS["log"], x)
+
+
+def log1p(x: Any) -> Any:
+    return apply(OPS["log1p"], x)
+
+
+def sqrt(x: Any) -> Any:
+    return apply(OPS["sqrt"], x)
+
+
+def sin(x: Any) -> Any:
+    return apply(OPS["sin"], x)
+
+
+def cos(x: Any) -> Any:
+    return apply(OPS["cos"], x)
+
+
+def tan(x: Any) -> Any:
+    return apply(OPS["tan"], x)
+
+
+def asin(x: Any) -> Any:
+    return apply(OPS["asin"], x)
+
+
+def acos(x: Any) -> Any:
+    return apply(OPS["acos"], x)
+
+
+def atan(x: Any) -> Any:
+    return apply(OPS["atan"], x)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    return apply(OPS["atan2"], y, x)
+
+
+def hypot(a: Any, b: Any) -> Any:
+    return apply(OPS["hypot"], a, b)
+
+
+def sinh(x: Any) -> Any:
+    return apply(OPS["sinh"], x)
+
+
+def cosh(x: Any) -> Any:
+    return apply(OPS["cosh"], x)
+
+
+def tanh(x: Any) -> Any:
+    return apply(OPS["tanh"], x)
+
+
+def erf(x: Any) -> Any:
+    return apply(OPS["erf"], x)
+
+
+def erfc(x: Any) -> Any:
+    return apply(OPS["erfc"], x)
+
+
+def gelu(x: Any) -> Any:
+    return apply(OPS["gelu"], x)
+
+
+def sigmoid(x: Any) -> Any:
+    return apply(OPS["sigmoid"], x)
+
+
+def softplus(x: Any) -> Any:
+    return apply(OPS["softplus"], x)
+
+
+def silu(x: Any) -> Any:
+    return apply(OPS["silu"], x)
+
+
+def relu(x: Any) -> Any:
+    return apply(OPS["relu"], x)
+
+
+def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
+    return apply(OPS["leaky_relu"], x, slope)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    return apply(OPS["maximum"], a, b)
+
+
+def minimum(a: Any, b: Any) -> Any:
+    return apply(OPS["minimum"], a, b)
+
+
+def clip(x: Any, low: Any, high: Any) -> Any:
+    return apply(OPS["clip"], x, low, high)
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """Return `a` where the condition holds, else `b`; the other one is not in the graph."""
+    return select(condition, a, b)
+
+
+# ---- any number of operands ----------------------------------------------------------------
+
+
+def sum(xs: Iterable[Any]) -> Any:
+    """Add Values and numbers in one node; like the built-in, 0 for none."""
+    return apply(OPS["sum"], *xs)
+
+
+def mean(xs: Iterable[Any]) -> Any:
+    return apply(OPS["mean"], *_some(xs, "mean"))
+
+
+def dot(xs: Iterable[Any], ys: Iterable[Any]) -> Any:
+    """Return the sum of the products, in one node."""
+    xs, ys = list(xs), list(ys)
+    if len(xs) != len(ys):
+        raise ValueError(f"dot(xs, ys): {len(xs)} and {len(ys)} elements; give as many of each.")
+    return apply(OPS["dot"], *xs, *ys)
+
+
+def logsumexp(xs: Iterable[Any]) -> Any:
+    return apply(OPS["logsumexp"], *_some(xs, "logsumexp"))
+
+
+def softmax(xs: Iterable[Any]) -> list[Any]:
+    return _composite("softmax", xs)
+
+
+def log_softmax(xs: Iterable[Any]) -> list[Any]:
+    return _composite("log_softmax", xs)
+
+
+def take(rows: Sequence[Any], index: Any) -> Any:
+    """Return `rows[index]`: what is taken is the Value (or the row of Values) itself.
+
+    Written instead of `rows[index]`, it tells a tracer that the index may differ from call to call.
+    """
+    return rows[operator.index(index)]
+
+
+def _some(xs: Iterable[Any], name: str) -> list[Any]:
+    xs = list(xs)
+    if not xs:
+        raise ValueError(f"{name}(xs): got nothing; give at least one Value or number.")
+    return xs
+
+
+def _composite(name: str, xs: Iterable[Any]) -> list[Any]:
+    """Evaluate a row that has no derivative of its own: its rule, on Values, makes the graph."""
+    xs = _some(xs, name)
+    results: list[Any] = OPS[name].value(VALUES, *xs)
+    if any(isinstance(x, Value) for x in xs):
+        return [y if isinstance(y, Value) else Value(y) for y in results]
+    return results
+
+
+# ---- as a mathematics ----------------------------------------------------------------------
+
+
+def _sum_of_values(terms: Iterable[Any]) -> Any:
+    """Add; the plain zeros that a rule puts where an operand does not count make no leaves."""
+    terms = [term for term in terms if isinstance(term, Value) or term != 0.0]
+    return sum(terms) if terms else 0.0
+
+
+def _number(x: Any) -> float:
+    return x.data if isinstance(x, Value) else x
+
+
+VALUES = SimpleNamespace(
+    **{name: globals()[name] for name in __all__},
+    pow=lambda x, n: apply(OPS["pow"], x, n),
+    div=lambda a, b: apply(OPS["div"], a, b),
+    exp_sub=lambda a, b: apply(OPS["exp_sub"], a, b),
+    equal=lambda a, b: _number(a) == _number(b),
+    number=_number,
+)
+VALUES.where = lambda condition, a, b: a if condition else b  # inside a rule a choice is no node
+VALUES.sum = _sum_of_values

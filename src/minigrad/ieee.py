@@ -1,0 +1,154 @@
+"""Mathematics on Python floats that answers as IEEE 754 does.
+
+`math` raises where the hardware answers: `1/0`, `exp(710)`, `log(0)`, `sin(inf)`, `(-8)**0.5`. An
+engine must not lose a training run to that, so every function here returns the IEEE result, `inf`
+or `nan`, instead. The module is itself a *mathematics*: the rules of `ops.py` receive it, or one of
+its siblings for other kinds of number (`functions.py` for Values, `arrays.py` for arrays), as `m`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from math import atan, atan2, copysign, erf, erfc, hypot, inf, nan, tanh
+
+__all__ = [
+    "abs",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "cos",
+    "cosh",
+    "div",
+    "equal",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "hypot",
+    "log",
+    "log1p",
+    "number",
+    "pow",
+    "sin",
+    "sinh",
+    "sqrt",
+    "sum",
+    "tan",
+    "tanh",
+    "where",
+]
+
+abs = math.fabs
+
+
+def _nan_outside(function: Callable[[float], float]) -> Callable[[float], float]:
+    """Wrap a `math` function whose only complaint is an argument outside its domain."""
+
+    def quiet(x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:
+            return nan
+
+    return quiet
+
+
+sqrt = _nan_outside(math.sqrt)
+sin = _nan_outside(math.sin)
+cos = _nan_outside(math.cos)
+tan = _nan_outside(math.tan)
+asin = _nan_outside(math.asin)
+acos = _nan_outside(math.acos)
+
+
+def exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return inf
+
+
+def expm1(x: float) -> float:
+    try:
+        return math.expm1(x)
+    except OverflowError:
+        return inf
+
+
+def cosh(x: float) -> float:
+    try:
+        return math.cosh(x)
+    except OverflowError:
+        return inf
+
+
+def sinh(x: float) -> float:
+    try:
+        return math.sinh(x)
+    except OverflowError:
+        return copysign(inf, x)
+
+
+def log(x: float) -> float:
+    try:
+        return math.log(x)
+    except ValueError:
+        return -inf if x == 0.0 else nan
+
+
+def log1p(x: float) -> float:
+    try:
+        return math.log1p(x)
+    except ValueError:
+        return -inf if x == -1.0 else nan
+
+
+def div(a: float, b: float) -> float:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        if a == 0.0 or math.isnan(a):
+            return nan
+        return copysign(inf, a) * copysign(1.0, b)
+
+
+def pow(x: float, n: float) -> float:
+    try:
+        return math.pow(x, n)
+    except OverflowError:
+        return -inf if x < 0.0 and _is_odd(n) else inf
+    except ValueError:  # zero to a negative power is a pole; a negative base has no real power
+        if x != 0.0:
+            return nan
+        return copysign(inf, x) if _is_odd(n) else inf
+
+
+def _is_odd(n: float) -> bool:
+    return math.fmod(n, 2.0) in (1.0, -1.0)
+
+
+def sum(terms: Iterable[float]) -> float:
+    """Add from left to right, as a chain of `+` would.
+
+    The built-in `sum` compensates its rounding from Python 3.12 on; the same program must give the
+    same bits on every version.
+    """
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
+
+
+def where(condition: bool, a: float, b: float) -> float:
+    return a if condition else b
+
+
+def equal(a: float, b: float) -> bool:
+    return a == b
+
+
+def number(x: float) -> float:
+    """Return the plain number behind `x`: what a rule reads when it must not differentiate."""
+    return x

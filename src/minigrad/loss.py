@@ -1,0 +1,94 @@
+"""Losses: the mean over examples of how wrong each prediction is, in numerically stable form.
+
+Predictions are Values; targets are numbers (or, where that makes sense, Values).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .functions import logsumexp, mean, relu, softplus
+from .functions import sum as sum_of
+from .scalar import Value
+
+__all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "l2", "mse"]
+
+
+def mse(predictions: Iterable[Any], targets: Iterable[Any]) -> Any:
+    """Return the mean squared error."""
+    return _average("mse", predictions, targets, lambda p, t: (p - t) ** 2)
+
+
+def hinge(scores: Iterable[Any], targets: Iterable[Any]) -> Any:
+    """Return the max-margin loss `max(0, 1 - target * score)`; targets are -1 or +1."""
+    targets = list(targets)
+    for target in targets:
+        if target not in (-1, 1):
+            raise ValueError(f"hinge(scores, targets): targets are -1 or +1, got {target!r}.")
+    return _average("hinge", scores, targets, lambda s, t: relu(1.0 - t * s))
+
+
+def binary_cross_entropy(logits: Iterable[Any], targets: Iterable[Any]) -> Any:
+    """Return the cross entropy of `sigmoid(logit)` with targets between 0 and 1.
+
+    It takes the logits themselves: through `sigmoid` and `log`, a confident mistake would be
+    infinitely wrong.
+    """
+    targets = list(targets)
+    for target in targets:
+        if not 0.0 <= target <= 1.0:
+            raise ValueError(
+                f"binary_cross_entropy(logits, targets): targets lie in [0, 1], got {target!r}."
+            )
+
+    def one(logit: Any, target: Any) -> Any:
+        if isinstance(target, Value):
+            return target * softplus(-logit) + (1.0 - target) * softplus(logit)
+        if target in (0, 1):  # the term with weight 0 has no place in the graph
+            return softplus(-logit if target else logit)
+        return softplus(-logit) * target + softplus(logit) * (1.0 - target)
+
+    return _average("binary_cross_entropy", logits, targets, one)
+
+
+def cross_entropy(logits: Sequence[Any], targets: Any) -> Any:
+    """Return `-log(softmax(logits)[target])`, for one example or as the mean over many.
+
+    `logits` is a list and `targets` the index of the right class, or `logits` is a list of such
+    lists and `targets` a list of indices. Measured from the right class's logit, so that a
+    confident right answer keeps its digits.
+    """
+
+    def one(row: Sequence[Any], target: Any) -> Any:
+        index = operator.index(target)
+        if not 0 <= index < len(row):
+            raise ValueError(
+                f"cross_entropy(logits, targets): class {index} of {len(row)} logits; "
+                f"classes are numbered 0 to {len(row) - 1}."
+            )
+        others = [logit - row[index] for k, logit in enumerate(row) if k != index]
+        return logsumexp([0.0, *others])
+
+    if hasattr(targets, "__index__"):
+        return one(logits, targets)
+    return _average("cross_entropy", logits, targets, one)
+
+
+def l2(parameters: Iterable[Any]) -> Any:
+    """Return the sum of the squares: a penalty on large weights."""
+    return sum_of([parameter * parameter for parameter in parameters])
+
+
+def _average(
+    name: str, predictions: Iterable[Any], targets: Iterable[Any], one: Callable[[Any, Any], Any]
+) -> Any:
+    predictions, targets = list(predictions), list(targets)
+    if len(predictions) != len(targets):
+        raise ValueError(
+            f"{name}: {len(predictions)} predictions but {len(targets)} targets; give one for each."
+        )
+    if not predictions:
+        raise ValueError(f"{name}: no predictions; give at least one.")
+    return mean([one(p, t) for p, t in zip(predictions, targets, strict=True)])

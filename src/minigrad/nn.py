@@ -1,0 +1,142 @@
+"""micrograd's neural networks: `Neuron`, `Layer`, `MLP`, with its texts and parameter counts.
+
+Everything is built from single Values, so that every weight of a network can be drawn, stepped
+through and explained. Inputs may be Values or plain numbers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from .functions import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
+from .scalar import Value
+
+__all__ = ["ACTIVATIONS", "MLP", "Layer", "Module", "Neuron"]
+
+# name -> (what the repr of a neuron says, the function)
+ACTIVATIONS: dict[str, tuple[str, Callable[[Value], Value]]] = {
+    "relu": ("ReLU", relu),
+    "tanh": ("Tanh", tanh),
+    "sigmoid": ("Sigmoid", sigmoid),
+    "gelu": ("GELU", gelu),
+    "silu": ("SiLU", silu),
+    "softplus": ("Softplus", softplus),
+    "leaky_relu": ("LeakyReLU", leaky_relu),
+    "linear": ("Linear", lambda x: x),
+}
+
+
+class Module:
+    """Anything with parameters."""
+
+    def zero_grad(self) -> None:
+        """Set `.grad` of all parameters to zero."""
+        for parameter in self.parameters():
+            parameter.grad = 0.0
+
+    def parameters(self) -> list[Value]:
+        """Return the Values that training may change, always in the same order."""
+        return []
+
+
+class Neuron(Module):
+    """A weighted sum of the inputs plus a bias, through an activation.
+
+    Weights are drawn from `rng.uniform(-1, 1)`, by default Python's global generator, as in
+    micrograd: after the same `random.seed` both have the same weights.
+    """
+
+    def __init__(
+        self, nin: int, nonlin: bool = True, *, activation: str = "relu", rng: Any = random
+    ) -> None:
+        _require_sizes([nin], "Neuron(nin)")
+        if activation not in ACTIVATIONS:
+            raise ValueError(
+                f"activation={activation!r}: there is no such activation; "
+                f"choose one of {', '.join(ACTIVATIONS)}."
+            )
+        self.w = [Value(rng.uniform(-1, 1)) for _ in range(nin)]
+        self.b = Value(0)
+        self.nonlin = nonlin
+        self.activation = activation if nonlin else "linear"
+
+    def __call__(self, x: Sequence[Any]) -> Value:
+        if len(x) != len(self.w):
+            raise ValueError(f"{self!r} takes {len(self.w)} inputs, got {len(x)}.")
+        total = self.b
+        for weight, value in zip(self.w, x, strict=True):
+            total = total + weight * value
+        return ACTIVATIONS[self.activation][1](total)
+
+    def parameters(self) -> list[Value]:
+        """Return the weights, then the bias."""
+        return [*self.w, self.b]
+
+    def __repr__(self) -> str:
+        return f"{ACTIVATIONS[self.activation][0]}Neuron({len(self.w)})"
+
+
+class Layer(Module):
+    """`nout` neurons on the same inputs; a layer of one returns its Value, not a list."""
+
+    def __init__(self, nin: int, nout: int, **neuron_options: Any) -> None:
+        _require_sizes([nin, nout], "Layer(nin, nout)")
+        self.neurons = [Neuron(nin, **neuron_options) for _ in range(nout)]
+
+    def __call__(self, x: Sequence[Any]) -> Any:
+        outputs = [neuron(x) for neuron in self.neurons]
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def parameters(self) -> list[Value]:
+        """Return the parameters of the neurons, one neuron after the other."""
+        return [parameter for neuron in self.neurons for parameter in neuron.parameters()]
+
+    def __repr__(self) -> str:
+        return f"Layer of [{', '.join(map(repr, self.neurons))}]"
+
+
+class MLP(Module):
+    """A multi-layer perceptron: `MLP(2, [16, 16, 1])` has 337 parameters. The last layer is linear.
+
+    `seed` makes the initial weights reproducible whatever else uses Python's generator.
+    """
+
+    def __init__(
+        self, nin: int, nouts: Sequence[int], *, activation: str = "relu", seed: int | None = None
+    ) -> None:
+        sizes = [nin, *nouts]
+        _require_sizes(sizes, "MLP(nin, nouts)")
+        if len(sizes) < 2:
+            raise ValueError(
+                "MLP(nin, nouts): nouts is empty; give the size of at least one layer."
+            )
+        rng = random if seed is None else random.Random(seed)
+        last = len(sizes) - 2
+        self.layers = [
+            Layer(size, following, nonlin=k != last, activation=activation, rng=rng)
+            for k, (size, following) in enumerate(pairwise(sizes))
+        ]
+
+    def __call__(self, x: Sequence[Any]) -> Any:
+        outputs: Any = x
+        for k, layer in enumerate(self.layers):
+            if k and isinstance(outputs, Value):  # the layer before has one neuron
+                outputs = [outputs]
+            outputs = layer(outputs)
+        return outputs
+
+    def parameters(self) -> list[Value]:
+        """Return the parameters of the layers, first layer first."""
+        return [parameter for layer in self.layers for parameter in layer.parameters()]
+
+    def __repr__(self) -> str:
+        return f"MLP of [{', '.join(map(repr, self.layers))}]"
+
+
+def _require_sizes(sizes: Sequence[int], what: str) -> None:
+    for size in sizes:
+        if not isinstance(size, int) or size < 1:
+            raise ValueError(f"{what}: a size is a whole number from 1 on, got {size!r}.")

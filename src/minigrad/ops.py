@@ -1,0 +1,658 @@
+"""The op table: one row per operation, and the only place where a formula stands.
+
+A row says what an operation is worth and what it passes back: its value, its partial derivatives, a
+domain to sample and awkward points to probe. The engine, forward mode, higher derivatives, array
+back ends, the documentation and the tests all read the row; none of them repeats it.
+
+A rule is written once for every kind of number. It receives a mathematics `m` (`ieee` for floats,
+`functions` for Values, `ArrayMath` for arrays) and speaks only to that:
+
+- branches are `m.where`, never `if`, because a condition may be an array of lanes;
+- `m.div` and `m.pow` stand for `/` and `**`, which raise on Python floats where IEEE answers;
+- comparisons are `<`, `<=`, `>`, `>=` and `m.equal`, because `==` on Values is identity;
+- no rule uses an operation with a kink (`abs`, `relu`, `maximum`) where it could be differentiated
+  again: the convention at the kink would become a wrong second derivative.
+
+Start reading at `tanh` below: its row is the pattern of all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, nan, pi, sqrt
+from typing import Any
+
+__all__ = ["OPS", "TABLE", "Op"]
+
+Rule = Callable[..., Any]
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Op:
+    """One row. `m` is a mathematics, `y` the value of the operation, the rest its arguments."""
+
+    name: str
+    code: int  # its place in TABLE
+    label: str  # what pictures show; for people, never an identity
+    arity: int | None  # None: any number of operands
+    value: Rule  # value(m, *arguments)
+    partials: tuple[Rule, ...]  # one partial(m, y, *arguments) per operand
+    gradient: Rule | None  # any arity: all partials at once, gradient(m, y, *arguments)
+    domain: tuple[Interval, ...]  # where to sample each operand (any arity: one interval for all)
+    probes: tuple[tuple[float, ...], ...]  # arguments worth trying besides the samples
+    note: str  # conventions at kinks and edges, for the reference
+
+    @property
+    def is_composite(self) -> bool:
+        """A composite has no derivative of its own: its value rule runs on Values instead."""
+        return not self.partials and self.gradient is None
+
+    def derivatives(self, m: Any, y: Any, *arguments: Any) -> Sequence[Any]:
+        """Return the partial derivatives with respect to all arguments."""
+        if self.gradient is not None:
+            gradient: Sequence[Any] = self.gradient(m, y, *arguments)
+            return gradient
+        return [partial(m, y, *arguments) for partial in self.partials]
+
+
+TABLE: list[Op] = []
+OPS: dict[str, Op] = {}
+
+
+def row(
+    name: str,
+    arity: int | None,
+    value: Rule,
+    partials: Rule | tuple[Rule, ...] = (),
+    *,
+    gradient: Rule | None = None,
+    domain: Any,
+    probes: tuple[Any, ...] = (),
+    label: str = "",
+    note: str = "",
+) -> None:
+    """Add a row to the table; for one operand, what is a tuple for several stands bare."""
+    if arity == 1:
+        domain, probes = (domain,), tuple((x,) for x in probes)
+    elif arity is None:
+        domain = (domain,)
+    code = len(TABLE)
+    partials = partials if isinstance(partials, tuple) else (partials,)
+    op = Op(name, code, label or name, arity, value, partials, gradient, domain, probes, note)
+    TABLE.append(op)
+    OPS[name] = op
+
+
+def _one(m: Any, y: Any, *arguments: Any) -> float:
+    return 1.0
+
+
+def _say(m: Any, name: str, *arguments: Any) -> Any:
+    """Use another row inside a rule: as one node where `m` has a word for it, else by its rule."""
+    word = getattr(m, name, None)
+    return OPS[name].value(m, *arguments) if word is None else word(*arguments)
+
+
+# Code 0 is what has no rule: a leaf, or a node that a user made by hand.
+row("leaf", 0, lambda m: nan, domain=(), label="")
+
+# ---- arithmetic ------------------------------------------------------------------------------
+
+_WIDE = (-10.0, 10.0)
+_PAIRS = ((0.0, 0.0), (3.0, 3.0), (1e-300, -1e300), (5e-324, 1.0))
+
+row("add", 2, lambda m, a, b: a + b, (_one, _one), domain=(_WIDE, _WIDE), probes=_PAIRS, label="+")
+row(
+    "sub",
+    2,
+    lambda m, a, b: a - b,
+    (_one, lambda m, y, a, b: -1.0),
+    domain=(_WIDE, _WIDE),
+    probes=_PAIRS,
+    label="-",
+)
+row(
+    "mul",
+    2,
+    lambda m, a, b: a * b,
+    (lambda m, y, a, b: b, lambda m, y, a, b: a),
+    domain=(_WIDE, _WIDE),
+    probes=_PAIRS,
+    label="*",
+)
+row(
+    "div",
+    2,
+    lambda m, a, b: m.div(a, b),
+    (lambda m, y, a, b: m.div(1.0, b), lambda m, y, a, b: m.div(-y, b)),
+    domain=(_WIDE, (0.1, 10.0)),
+    probes=((1.0, 3.0), (-7.0, -1e200), (0.0, 2.0), (1e200, 1e200)),
+    label="/",
+    note="A true division: a quotient is rounded once, and no square can overflow.",
+)
+row("neg", 1, lambda m, x: -x, lambda m, y, x: -1.0, domain=_WIDE, probes=(0.0, 1e300))
+
+
+def _pow_base(m: Any, y: Any, x: Any, n: Any) -> Any:
+    # n * x**(n-1), but where n - 1 is not exact its rounding error would be magnified by log(x),
+    # and n * y/x is accurate; at 0 and infinity, where y/x is 0/0, the power is.
+    lowered = n - 1.0
+    edge = m.equal(x, 0.0) | m.equal(x, inf) | m.equal(x, -inf)
+    by_power = m.equal(lowered + 1.0, n) | edge
+    slope = m.where(by_power, n * m.pow(x, lowered), n * m.div(y, x))
+    return m.where(m.equal(n, 0.0), 0.0, slope)
+
+
+def _pow_exponent(m: Any, y: Any, x: Any, n: Any) -> Any:
+    at_zero = m.where(n >= 0.0, 0.0, m.where(n < 0.0, -inf, nan))
+    elsewhere = m.where((x > 0.0) & m.equal(y, 0.0), 0.0, y * m.log(x))  # 0 * inf is 0 here
+    return m.where(m.equal(x, 0.0), at_zero, elsewhere)
+
+
+row(
+    "pow",
+    2,
+    lambda m, x, n: m.pow(x, n),
+    (_pow_base, _pow_exponent),
+    domain=((0.01, 10.0), (-5.0, 5.0)),
+    probes=((2.0, 3.0), (2.0, -1.0), (0.1, 2.0), (1e300, 0.1), (1e-200, 2.0), (3.0, 0.0)),
+    label="**",
+    note="`x**0` is 1 with derivative 0, at 0 too. A negative base with a fractional exponent is "
+    "nan. With respect to the exponent at base 0: 0 for an exponent >= 0, -inf below.",
+)
+
+
+def _sign(m: Any, x: Any) -> Any:
+    return m.where(x > 0.0, 1.0, m.where(x < 0.0, -1.0, 0.0 * x))
+
+
+row(
+    "abs",
+    1,
+    lambda m, x: m.abs(x),
+    lambda m, y, x: _sign(m, x),
+    domain=_WIDE,
+    probes=(1e-300, -1e300),
+    note="The derivative at 0 is 0.",
+)
+
+# ---- exponentials, logarithms, roots ---------------------------------------------------------
+
+row(
+    "exp",
+    1,
+    lambda m, x: m.exp(x),
+    lambda m, y, x: y,
+    domain=_WIDE,
+    probes=(0.0, -700.0, 709.0, 1e-20),
+)
+row(
+    "expm1",
+    1,
+    lambda m, x: m.expm1(x),
+    lambda m, y, x: m.exp(x),
+    domain=_WIDE,
+    probes=(0.0, 1e-20, -50.0, 700.0),
+)
+# x + 0.0 turns -0.0 into 0.0: log and sqrt rise steeply at either zero, they do not fall.
+row(
+    "log",
+    1,
+    lambda m, x: m.log(x),
+    lambda m, y, x: m.where(x < 0.0, nan, m.div(1.0, x + 0.0)),
+    domain=(1e-3, 100.0),
+    probes=(1.0, 1.0000000000000002, 1e-300, 1e300),
+    note="Below 0 both value and derivative are nan.",
+)
+row(
+    "log1p",
+    1,
+    lambda m, x: m.log1p(x),
+    lambda m, y, x: m.where(x < -1.0, nan, m.div(1.0, 1.0 + x)),
+    domain=(-0.99, 100.0),
+    probes=(0.0, 1e-20, -0.9999999999999999, 1e300),
+    note="Below -1 both value and derivative are nan.",
+)
+row(
+    "sqrt",
+    1,
+    lambda m, x: m.sqrt(x),
+    lambda m, y, x: m.div(0.5, y + 0.0),
+    domain=(1e-3, 100.0),
+    probes=(1.0, 2.0, 1e-300, 1e300),
+    note="The derivative at 0 is inf.",
+)
+
+
+def _exp_sub(m: Any, a: Any, b: Any) -> Any:
+    difference = a - b
+    p, q, d = m.number(a), m.number(b), m.number(difference)
+    from_q = d - p
+    rounding = (p - (d - from_q)) - (q + from_q)  # exact, but nan where an operand is infinite
+    return m.exp(difference) * m.where(m.equal(rounding, rounding), 1.0 + rounding, 1.0)
+
+
+row(
+    "exp_sub",
+    2,
+    _exp_sub,
+    (lambda m, y, a, b: y, lambda m, y, a, b: -y),
+    domain=((-30.0, 30.0), (-30.0, 30.0)),
+    probes=((0.0, 0.0), (0.1, 500.3), (1e-20, 1.0)),
+    label="exp(a-b)",
+    note="`exp(a - b)`, with the rounding of the difference made good: the piece that `softmax`, "
+    "`log_softmax` and `logsumexp` are built of.",
+)
+
+# ---- trigonometric and hyperbolic ------------------------------------------------------------
+
+row(
+    "sin",
+    1,
+    lambda m, x: m.sin(x),
+    lambda m, y, x: m.cos(x),
+    domain=_WIDE,
+    probes=(0.0, pi, 1e-20, 1e6),
+)
+row(
+    "cos",
+    1,
+    lambda m, x: m.cos(x),
+    lambda m, y, x: -m.sin(x),
+    domain=_WIDE,
+    probes=(0.0, pi / 2, 1e6),
+)
+row(
+    "tan",
+    1,
+    lambda m, x: m.tan(x),
+    lambda m, y, x: 1.0 + y * y,
+    domain=(-1.5, 1.5),
+    probes=(0.0, pi / 2, 1e-20, 100.0),
+)
+# (1 - x)(1 + x) does not cancel near 1, where 1 - x*x would.
+row(
+    "asin",
+    1,
+    lambda m, x: m.asin(x),
+    lambda m, y, x: m.div(1.0, m.sqrt((1.0 - x) * (1.0 + x))),
+    domain=(-0.999, 0.999),
+    probes=(0.0, 1e-20, 0.9999999999999999),
+)
+row(
+    "acos",
+    1,
+    lambda m, x: m.acos(x),
+    lambda m, y, x: m.div(-1.0, m.sqrt((1.0 - x) * (1.0 + x))),
+    domain=(-0.999, 0.999),
+    probes=(0.0, 1e-20, 0.9999999999999999),
+)
+
+
+def _atan_slope(m: Any, y: Any, x: Any) -> Any:
+    radius = m.hypot(1.0, x)  # 1 + x*x would overflow
+    return m.div(m.div(1.0, radius), radius)
+
+
+row(
+    "atan", 1, lambda m, x: m.atan(x), _atan_slope, domain=_WIDE, probes=(0.0, 1e-20, 1e155, -1e100)
+)
+row(
+    "atan2",
+    2,
+    lambda m, y, x: m.atan2(y, x),
+    (
+        lambda m, out, y, x: m.div(m.div(x, m.hypot(x, y)), m.hypot(x, y)),
+        lambda m, out, y, x: m.div(m.div(-y, m.hypot(x, y)), m.hypot(x, y)),
+    ),
+    domain=(_WIDE, _WIDE),
+    probes=((0.0, 1.0), (1.0, -2.0), (-1e-200, -1e-200), (1e200, 1e200)),
+)
+row(
+    "hypot",
+    2,
+    lambda m, a, b: m.hypot(a, b),
+    (lambda m, y, a, b: m.div(a, y), lambda m, y, a, b: m.div(b, y)),
+    domain=(_WIDE, _WIDE),
+    probes=((3.0, 4.0), (0.0, -2.0), (1e200, 1e200)),
+)
+row(
+    "sinh",
+    1,
+    lambda m, x: m.sinh(x),
+    lambda m, y, x: m.cosh(x),
+    domain=_WIDE,
+    probes=(0.0, 1e-20, -700.0),
+)
+row(
+    "cosh",
+    1,
+    lambda m, x: m.cosh(x),
+    lambda m, y, x: m.sinh(x),
+    domain=_WIDE,
+    probes=(0.0, 1e-20, -700.0),
+)
+
+
+def _tanh_slope(m: Any, y: Any, x: Any) -> Any:
+    # 1 - y*y cancels: it is 100 % wrong at 20. This is right to the end of the floats.
+    sech = m.div(1.0, m.cosh(x))
+    return sech * sech
+
+
+row(
+    "tanh",
+    1,
+    lambda m, x: m.tanh(x),
+    _tanh_slope,
+    domain=(-5.0, 5.0),
+    probes=(0.0, 1e-20, 15.0, -20.0, 355.0, 365.0),
+    note="The derivative is accurate far out, where `1 - t*t` cancels.",
+)
+
+# ---- the normal distribution -----------------------------------------------------------------
+
+
+def _head(m: Any, x: Any) -> Any:
+    """Return the leading 26 bits of a number (Veltkamp): their square is exact."""
+    x = m.number(x)
+    spread = 134217729.0 * x
+    return spread - (spread - x)
+
+
+def _exp_square(m: Any, c: float, x: Any) -> Any:
+    """Return exp(c * x * x) for c = -1 or -1/2, without the rounding of the square."""
+    head = _head(m, x)
+    near = m.exp(c * head * head) * m.exp(c * (x - head) * (x + head))
+    return m.where((x > 40.0) | (x < -40.0), 0.0, near)
+
+
+_ERF_SLOPE = 2.0 / sqrt(pi)
+_DENSITY = 1.0 / sqrt(2.0 * pi)
+_ROOT2, _ROOT2_TAIL = 1.4142135623730951, -9.667293313452913e-17  # their sum has 32 digits
+_ROOT2_HEAD = 1.4142135679721832
+_ROOT2_REST = _ROOT2 - _ROOT2_HEAD
+
+
+def _normal_density(m: Any, x: Any) -> Any:
+    return _DENSITY * _exp_square(m, -0.5, x)
+
+
+def _normal_cdf(m: Any, x: Any) -> Any:
+    # erfc(-x/√2)/2, but far to the left erfc magnifies the rounding of x/√2 by x*x: so find out
+    # for which x the rounded z stands, and correct by the density times the difference.
+    z = x * -0.7071067811865476
+    n = m.number(z)
+    head = _head(m, n)
+    tail = n - head
+    product = _ROOT2 * n
+    error = ((_ROOT2_HEAD * head - product) + _ROOT2_HEAD * tail + _ROOT2_REST * head) + (
+        _ROOT2_REST * tail
+    )
+    missed = (m.number(x) + product) + (error + _ROOT2_TAIL * n)
+    cdf = 0.5 * m.erfc(z) + _normal_density(m, x) * missed
+    return m.where(x > 40.0, 1.0, m.where(x < -40.0, 0.0, cdf))
+
+
+row(
+    "erf",
+    1,
+    lambda m, x: m.erf(x),
+    lambda m, y, x: _ERF_SLOPE * _exp_square(m, -1.0, x),
+    domain=(-6.0, 6.0),
+    probes=(0.0, 1e-20, -20.0),
+)
+row(
+    "erfc",
+    1,
+    lambda m, x: m.erfc(x),
+    lambda m, y, x: -_ERF_SLOPE * _exp_square(m, -1.0, x),
+    domain=(-6.0, 6.0),
+    probes=(0.0, 1e-20, 20.0),
+)
+
+
+def _gelu_slope(m: Any, y: Any, x: Any) -> Any:
+    slope = _normal_cdf(m, x) + x * _normal_density(m, x)
+    return m.where(x > 40.0, 1.0, m.where(x < -40.0, 0.0, slope))
+
+
+row(
+    "gelu",
+    1,
+    lambda m, x: m.where(x < -40.0, -0.0, x * _normal_cdf(m, x)),
+    _gelu_slope,
+    domain=(-8.0, 8.0),
+    probes=(0.0, 1e-20, -30.0, 1e3),
+    note="The exact form, `x * Φ(x)`.",
+)
+
+# ---- activations -----------------------------------------------------------------------------
+
+
+def _decay(m: Any, x: Any) -> Any:
+    """Return exp(-|x|), differentiable at 0 from either side."""
+    return m.exp(m.where(x < 0.0, x, -x))
+
+
+def _logistic(m: Any, x: Any) -> Any:
+    decay = _decay(m, x)
+    return m.div(m.where(x < 0.0, decay, 1.0), 1.0 + decay)
+
+
+def _logistic_slope(m: Any, y: Any, x: Any) -> Any:
+    decay = _decay(m, x)
+    return m.div(m.div(decay, 1.0 + decay), 1.0 + decay)
+
+
+row(
+    "sigmoid", 1, _logistic, _logistic_slope, domain=_WIDE, probes=(0.0, 1e-20, 40.0, -700.0, 700.0)
+)
+row(
+    "softplus",
+    1,
+    lambda m, x: m.where(x < 0.0, 0.0, x) + m.log1p(_decay(m, x)),
+    lambda m, y, x: _logistic(m, x),
+    domain=_WIDE,
+    probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
+)
+
+
+def _silu_slope(m: Any, y: Any, x: Any) -> Any:
+    slope = _logistic(m, x) * (1.0 + x * _logistic(m, -x))
+    return m.where(x > 750.0, 1.0, m.where(x < -750.0, 0.0, slope))
+
+
+row(
+    "silu",
+    1,
+    lambda m, x: m.where(x < -750.0, -0.0, x * _logistic(m, x)),
+    _silu_slope,
+    domain=_WIDE,
+    probes=(0.0, 1e-20, -40.0, -700.0, 700.0),
+)
+row(
+    "relu",
+    1,
+    lambda m, x: m.where(x <= 0.0, 0.0, x),
+    lambda m, y, x: m.where(x > 0.0, 1.0, m.where(x <= 0.0, 0.0, nan)),
+    domain=_WIDE,
+    probes=(1e-300, -1e-300, 1e300),
+    label="ReLU",
+    note="The derivative at 0 is 0; nan stays nan.",
+)
+row(
+    "leaky_relu",
+    2,
+    lambda m, x, slope: m.where(x > 0.0, x, slope * x),
+    (
+        lambda m, y, x, slope: m.where(x > 0.0, 1.0, m.where(x <= 0.0, slope, nan)),
+        lambda m, y, x, slope: m.where(x > 0.0, 0.0, x),
+    ),
+    domain=(_WIDE, (0.0, 0.5)),
+    probes=((1e-300, 0.01), (-1e300, 0.01)),
+    note="The slope defaults to 0.01 and counts at 0.",
+)
+
+# ---- choices ---------------------------------------------------------------------------------
+
+
+def _share(m: Any, ahead: Any, behind: Any, tie: Any) -> Any:
+    return m.where(ahead, 1.0, m.where(behind, 0.0, m.where(tie, 0.5, nan)))
+
+
+row(
+    "maximum",
+    2,
+    lambda m, a, b: m.where(a > b, a, m.where(a <= b, b, a + b)),
+    (
+        lambda m, y, a, b: _share(m, a > b, a < b, m.equal(a, b)),
+        lambda m, y, a, b: _share(m, b > a, b < a, m.equal(a, b)),
+    ),
+    domain=(_WIDE, _WIDE),
+    probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
+    note="A tie shares the derivative, half and half; nan wins.",
+)
+row(
+    "minimum",
+    2,
+    lambda m, a, b: m.where(a < b, a, m.where(a >= b, b, a + b)),
+    (
+        lambda m, y, a, b: _share(m, a < b, a > b, m.equal(a, b)),
+        lambda m, y, a, b: _share(m, b < a, b > a, m.equal(a, b)),
+    ),
+    domain=(_WIDE, _WIDE),
+    probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
+    note="A tie shares the derivative, half and half; nan wins.",
+)
+row(
+    "clip",
+    3,
+    lambda m, x, low, high: m.where(x < low, low, m.where(x > high, high, x)),
+    (
+        lambda m, y, x, low, high: m.where(
+            (x >= low) & (x <= high), 1.0, m.where((x < low) | (x > high), 0.0, nan)
+        ),
+        lambda m, y, x, low, high: m.where(x < low, 1.0, 0.0),
+        lambda m, y, x, low, high: m.where((x > high) & (x >= low), 1.0, 0.0),
+    ),
+    domain=(_WIDE, (-4.0, -1.0), (1.0, 4.0)),
+    probes=((0.5, -1.0, 1.0), (1e300, -1.0, 1.0), (-1e300, -1.0, 1.0)),
+    note="At an edge the derivative is 1: the argument is still itself there.",
+)
+row(
+    "where",
+    3,
+    lambda m, condition, a, b: m.where(condition, a, b),
+    (
+        lambda m, y, condition, a, b: 0.0,
+        lambda m, y, condition, a, b: m.where(condition, 1.0, 0.0),
+        lambda m, y, condition, a, b: m.where(condition, 0.0, 1.0),
+    ),
+    domain=((0.0, 1.0), _WIDE, _WIDE),
+    note="An operand that was not selected is not in the graph: it contributes nothing, not even "
+    "`0 * inf`.",
+)
+
+# ---- any number of operands ------------------------------------------------------------------
+
+_LOGITS = (-30.0, 30.0)
+_LOGIT_PROBES = ((0.0,), (2.0, 2.0, 2.0), (1000.0, 0.0), (-1000.0, -1001.0, -1000.0), (50.0, 1e-3))
+
+
+def _weights(m: Any, xs: Sequence[Any]) -> tuple[Any, list[Any], Any]:
+    """Return the largest argument, exp(x - largest) for each, and the sum of all of them but one.
+
+    Measured from the largest, nothing overflows; and the 1 of the largest itself is left out of
+    the sum, so that `log1p` can see how little the others add to it.
+    """
+    largest, position = xs[0], 0
+    for k, x in enumerate(xs[1:], start=1):
+        position = m.where(x > largest, k, position)
+        largest = m.where(x > largest, x, largest)
+    weights = []
+    for k, x in enumerate(xs):
+        weights.append(m.where(m.equal(position, k), 1.0, _say(m, "exp_sub", x, largest)))
+    others = m.sum(m.where(m.equal(position, k), 0.0, w) for k, w in enumerate(weights))
+    return largest, weights, others
+
+
+def _logsumexp(m: Any, *xs: Any) -> Any:
+    largest, _, others = _weights(m, xs)
+    return m.where(
+        m.equal(largest, inf) | m.equal(largest, -inf), largest, largest + m.log1p(others)
+    )
+
+
+def _softmax(m: Any, *xs: Any) -> list[Any]:
+    _, weights, others = _weights(m, xs)
+    return [m.div(weight, 1.0 + others) for weight in weights]
+
+
+def _log_softmax(m: Any, *xs: Any) -> list[Any]:
+    largest, _, others = _weights(m, xs)
+    rest = m.log1p(others)
+    return [(x - largest) - rest for x in xs]
+
+
+row(
+    "sum",
+    None,
+    lambda m, *xs: m.sum(xs),
+    gradient=lambda m, y, *xs: [1.0] * len(xs),
+    domain=_WIDE,
+    probes=((1.5,), (1.0, 1e100, 1.0), (0.1,) * 10),
+    note="From left to right, as a chain of `+` would.",
+)
+row(
+    "mean",
+    None,
+    lambda m, *xs: m.div(m.sum(xs), float(len(xs))),
+    gradient=lambda m, y, *xs: [1.0 / len(xs)] * len(xs),
+    domain=_WIDE,
+    probes=((1.5,), (0.1,) * 10),
+)
+row(
+    "dot",
+    None,
+    lambda m, *xs: m.sum(
+        a * b for a, b in zip(xs[: len(xs) // 2], xs[len(xs) // 2 :], strict=True)
+    ),
+    gradient=lambda m, y, *xs: [*xs[len(xs) // 2 :], *xs[: len(xs) // 2]],
+    domain=_WIDE,
+    probes=((2.0, 3.0), (1.0, 2.0, 3.0, 4.0)),
+    note="The operands are those of the first list, then those of the second.",
+)
+row(
+    "logsumexp",
+    None,
+    _logsumexp,
+    gradient=lambda m, y, *xs: _softmax(m, *xs),
+    domain=_LOGITS,
+    probes=_LOGIT_PROBES,
+    note="Stable: no overflow, and `-inf` weighs nothing.",
+)
+row("softmax", None, _softmax, domain=_LOGITS, probes=_LOGIT_PROBES, note="One output each.")
+row("log_softmax", None, _log_softmax, domain=_LOGITS, probes=_LOGIT_PROBES)
+
+
+def _take(m: Any, index: Any, *xs: Any) -> Any:
+    taken = xs[0]
+    for k, x in enumerate(xs[1:], start=1):
+        taken = m.where(m.equal(index, k), x, taken)
+    return taken
+
+
+row(
+    "take",
+    None,
+    _take,
+    gradient=lambda m, y, index, *xs: [
+        0.0,
+        *(m.where(m.equal(index, k), 1.0, 0.0) for k in range(len(xs))),
+    ],
+    domain=_WIDE,
+    note="The index comes first among the arguments and has no derivative.",
+)

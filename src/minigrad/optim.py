@@ -1,0 +1,271 @@
+"""Optimisers, learning-rate schedules and gradient clipping.
+
+An optimiser keeps its state to itself, never on the parameters, works out all new numbers before it
+writes the first one, and has PyTorch's update rules, so that results can be compared. Its learning
+rate is a number or a schedule: a function from the number of steps taken so far to a rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import cos, hypot, isfinite, pi, sqrt
+from typing import Any
+
+from .scalar import Value
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Optimizer",
+    "Schedule",
+    "clip_grad_norm",
+    "clip_grad_value",
+    "cosine",
+    "exponential",
+    "linear",
+    "stepwise",
+    "warmup",
+]
+
+Schedule = Callable[[int], float]
+
+
+class Optimizer:
+    """What all optimisers share: the parameters, the rate, the count of steps, the state."""
+
+    def __init__(self, parameters: Iterable[Value], lr: float | Schedule) -> None:
+        self.parameters = list(parameters)
+        for parameter in self.parameters:
+            if not isinstance(parameter, Value):
+                raise TypeError(
+                    f"{type(self).__name__}(parameters): got {type(parameter).__name__} among "
+                    "them; pass model.parameters()."
+                )
+        if not self.parameters:
+            raise ValueError(
+                f"{type(self).__name__}(parameters): there is none; pass model.parameters()."
+            )
+        if len({id(parameter) for parameter in self.parameters}) < len(self.parameters):
+            raise ValueError(
+                f"{type(self).__name__}(parameters): the same Value is there twice and would be "
+                "moved twice; pass each once."
+            )
+        if not callable(lr):
+            _require("lr", lr, lr >= 0.0 and isfinite(lr), "a finite number from 0 on")
+        self._lr = lr
+        self.steps = 0
+        # Running averages, one list per kind and one number per parameter.
+        self.state: dict[str, list[float]] = {}
+
+    @property
+    def lr(self) -> float:
+        """The learning rate of the next step."""
+        return self._lr(self.steps) if callable(self._lr) else self._lr
+
+    def zero_grad(self) -> None:
+        """Set `.grad` of all parameters to zero."""
+        for parameter in self.parameters:
+            parameter.grad = 0.0
+
+    def step(self) -> None:
+        """Move every parameter by one step against its gradient."""
+        data = [parameter.data for parameter in self.parameters]
+        grads = [parameter.grad for parameter in self.parameters]
+        moved = self._update(data, grads, self.lr)
+        for parameter, number in zip(self.parameters, moved, strict=True):
+            parameter.data = number
+        self.steps += 1
+
+    def _update(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state as plain lists and numbers, fit for JSON."""
+        averages = {name: list(numbers) for name, numbers in self.state.items()}
+        return {"optimizer": type(self).__name__, "steps": self.steps, "state": averages}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Take up the state that `state_dict` returned, all of it or, on an error, none."""
+        kind = saved.get("optimizer")
+        if kind != type(self).__name__:
+            raise ValueError(f"this state belongs to {kind}, not to {type(self).__name__}.")
+        state = {name: [float(x) for x in numbers] for name, numbers in saved["state"].items()}
+        for name, numbers in state.items():
+            if len(numbers) != len(self.parameters):
+                raise ValueError(
+                    f"state {name!r} is for {len(numbers)} parameters; there are "
+                    f"{len(self.parameters)}."
+                )
+        self.steps, self.state = int(saved["steps"]), state
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum (plain or Nesterov's) and weight decay."""
+
+    def __init__(
+        self,
+        parameters: Iterable[Value],
+        lr: float | Schedule = 0.01,
+        *,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr)
+        _require("momentum", momentum, 0.0 <= momentum < 1.0, "in [0, 1)")
+        _require("weight_decay", weight_decay, weight_decay >= 0.0, "0 or more")
+        _require("nesterov", nesterov, not nesterov or momentum > 0.0, "False without momentum")
+        self.momentum, self.nesterov, self.weight_decay = momentum, nesterov, weight_decay
+
+    def _update(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+        if self.weight_decay:
+            grads = [g + self.weight_decay * x for g, x in zip(grads, data, strict=True)]
+        if self.momentum:
+            velocity = self.state.get("velocity")
+            if velocity is None:
+                velocity = list(grads)
+            else:
+                velocity = [self.momentum * v + g for v, g in zip(velocity, grads, strict=True)]
+            self.state["velocity"] = velocity
+            if self.nesterov:
+                grads = [g + self.momentum * v for g, v in zip(grads, velocity, strict=True)]
+            else:
+                grads = velocity
+        return [x - lr * g for x, g in zip(data, grads, strict=True)]
+
+
+class Adam(Optimizer):
+    """Adam; `weight_decay` is added to the gradient, as an L2 penalty would be."""
+
+    def __init__(
+        self,
+        parameters: Iterable[Value],
+        lr: float | Schedule = 1e-3,
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr)
+        for beta in betas:
+            _require("betas", betas, 0.0 <= beta < 1.0, "two numbers in [0, 1)")
+        _require("eps", eps, eps > 0.0, "above 0")
+        _require("weight_decay", weight_decay, weight_decay >= 0.0, "0 or more")
+        self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
+
+    def _update(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+        if self.weight_decay:
+            grads = [g + self.weight_decay * x for g, x in zip(grads, data, strict=True)]
+        return self._adam(data, grads, lr)
+
+    def _adam(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+        beta1, beta2 = self.betas
+        zeros = [0.0] * len(data)
+        first = self.state.get("first", zeros)
+        second = self.state.get("second", zeros)
+        first = [beta1 * m + (1.0 - beta1) * g for m, g in zip(first, grads, strict=True)]
+        second = [beta2 * v + (1.0 - beta2) * g * g for v, g in zip(second, grads, strict=True)]
+        self.state["first"], self.state["second"] = first, second
+        # The averages start at zero; early on these factors make up for that.
+        rate = lr / (1.0 - beta1 ** (self.steps + 1))
+        scale = 1.0 / sqrt(1.0 - beta2 ** (self.steps + 1))
+        return [
+            x - rate * m / (sqrt(v) * scale + self.eps)
+            for x, m, v in zip(data, first, second, strict=True)
+        ]
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay: the weights shrink by themselves, not by the gradient."""
+
+    def __init__(
+        self,
+        parameters: Iterable[Value],
+        lr: float | Schedule = 1e-3,
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ) -> None:
+        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
+
+    def _update(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+        shrink = 1.0 - lr * self.weight_decay
+        return self._adam([x * shrink for x in data], grads, lr)
+
+
+# ---- schedules: a function from the steps taken so far to a learning rate ------------------
+
+
+def linear(start: float, end: float, steps: int) -> Schedule:
+    """Go from `start` to `end` in a straight line over `steps` steps, and stay there."""
+    _require_steps(steps)
+    return lambda t: start + (end - start) * min(t / steps, 1.0)
+
+
+def cosine(start: float, end: float, steps: int) -> Schedule:
+    """Go from `start` to `end` along half a cosine over `steps` steps, and stay there."""
+    _require_steps(steps)
+    return lambda t: end + (start - end) * 0.5 * (1.0 + cos(pi * min(t / steps, 1.0)))
+
+
+def exponential(start: float, factor: float) -> Schedule:
+    """Multiply by `factor` after every step."""
+    return lambda t: start * factor**t
+
+
+def stepwise(start: float, factor: float, every: int) -> Schedule:
+    """Multiply by `factor` after every `every` steps."""
+    _require_steps(every)
+    return lambda t: start * factor ** (t // every)
+
+
+def warmup(schedule: float | Schedule, steps: int) -> Schedule:
+    """Rise in a straight line to the schedule's first rate over `steps` steps, then follow it."""
+    _require_steps(steps)
+
+    def follow(t: int) -> float:
+        begun = max(t - steps, 0)
+        rate = schedule(begun) if callable(schedule) else schedule
+        return rate * (t + 1) / steps if t < steps else rate
+
+    return follow
+
+
+# ---- clipping ------------------------------------------------------------------------------
+
+
+def clip_grad_norm(parameters: Sequence[Value], largest: float) -> float:
+    """Scale all gradients down together so that their norm is at most `largest`.
+
+    Returns the norm before. A norm that is not finite has no direction to keep: an error says so
+    and the gradients stay.
+    """
+    _require("largest", largest, largest > 0.0, "above 0")
+    norm = hypot(*[parameter.grad for parameter in parameters])
+    if not isfinite(norm):
+        raise ValueError(
+            f"clip_grad_norm: the norm of the gradients is {norm}; find the first bad number with "
+            "minigrad.strict() around the forward and backward pass."
+        )
+    if norm > largest:
+        for parameter in parameters:
+            parameter.grad = parameter.grad * (largest / norm)
+    return norm
+
+
+def clip_grad_value(parameters: Sequence[Value], largest: float) -> None:
+    """Cut every gradient off at `largest` in either direction."""
+    _require("largest", largest, largest > 0.0, "above 0")
+    for parameter in parameters:
+        parameter.grad = min(max(parameter.grad, -largest), largest)
+
+
+def _require(name: str, value: Any, holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(f"{name}={value!r}: must be {what}.")
+
+
+def _require_steps(steps: int) -> None:
+    _require("steps", steps, steps >= 1, "1 or more")

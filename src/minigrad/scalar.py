@@ -1,0 +1,581 @@
+"""`Value`: one number that remembers how it was made, and can tell who is to blame for it.
+
+Every operation makes a node: its value, its operands, and one number per operand, the local
+derivative, worked out on the way forward. `backward()` then is a loop without a formula in it:
+
+    for each node, last to first:
+        for each operand:  operand.grad += local derivative * node.grad
+
+Formulas are in `ops.py`: this file asks the table. What a node is made of, and the lessons'
+attributes, are in `node.py`. Nothing recurses over a graph. The file is plain Python that Cython
+can compile as it is: small typed functions, no cleverness.
+
+Start at `_node`, then `_binary`, then `Value.__mul__`, then `Value.backward`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from . import guard, ieee
+from .coerce import as_float, is_number
+from .errors import BackwardRunningError, CycleError
+from .graph import cycle_message
+from .modes import in_strict, is_recording, on_change
+from .node import Node, Rare
+from .ops import OPS, TABLE, Op
+
+__all__ = ["Value", "apply", "select"]
+
+
+# ---- making nodes --------------------------------------------------------------------------
+
+_VALUE = [op.value for op in TABLE]
+_FIRST = [op.partials[0] if op.partials else None for op in TABLE]
+_SECOND = [op.partials[1] if len(op.partials) > 1 else None for op in TABLE]
+
+_ADD = OPS["add"].code
+_SUB = OPS["sub"].code
+_MUL = OPS["mul"].code
+_DIV = OPS["div"].code
+_POW = OPS["pow"].code
+_NEG = OPS["neg"].code
+_ABS = OPS["abs"].code
+_TANH = OPS["tanh"].code
+_EXP = OPS["exp"].code
+_EXPM1 = OPS["expm1"].code
+_LOG = OPS["log"].code
+_LOG1P = OPS["log1p"].code
+_SQRT = OPS["sqrt"].code
+_SIN = OPS["sin"].code
+_COS = OPS["cos"].code
+_TAN = OPS["tan"].code
+_ASIN = OPS["asin"].code
+_ACOS = OPS["acos"].code
+_ATAN = OPS["atan"].code
+_ATAN2 = OPS["atan2"].code
+_SINH = OPS["sinh"].code
+_COSH = OPS["cosh"].code
+_ERF = OPS["erf"].code
+_ERFC = OPS["erfc"].code
+_SIGMOID = OPS["sigmoid"].code
+_SOFTPLUS = OPS["softplus"].code
+_RELU = OPS["relu"].code
+_LEAKY_RELU = OPS["leaky_relu"].code
+_GELU = OPS["gelu"].code
+_SILU = OPS["silu"].code
+_MINIMUM = OPS["minimum"].code
+_MAXIMUM = OPS["maximum"].code
+_WHERE = OPS["where"].code
+
+
+def _node(code: int, data: float, a: Any, b: Any, da: float, db: float) -> Value:
+    """Make a node. Every operation of one or two operands ends here."""
+    node: Value = _new(Value)
+    node._data = data
+    node._grad = 0.0
+    node._a = a
+    node._b = b
+    node._da = da
+    node._db = db
+    node._code = code
+    node._mark = 0
+    node._rare = None
+    if _modes:
+        _observe(node)
+    return node
+
+
+def _unary(code: int, a: Value) -> Value:
+    x = a._data
+    y = _VALUE[code](ieee, x)
+    return _node(code, y, a, None, _FIRST[code](ieee, y, x), 0.0)  # type: ignore[misc]
+
+
+def _binary(code: int, a: Value, b: Value) -> Value:
+    p = a._data
+    q = b._data
+    y = _VALUE[code](ieee, p, q)
+    da = _FIRST[code](ieee, y, p, q)  # type: ignore[misc]
+    return _node(code, y, a, b, da, _SECOND[code](ieee, y, p, q))  # type: ignore[misc]
+
+
+def _binary_number(code: int, a: Value, number: Any) -> Value:
+    """`a op number`; NotImplemented, so that Python asks the other side, if it is no number."""
+    if type(number) is not float:
+        if not is_number(number):
+            return NotImplemented  # type: ignore[no-any-return]
+        number = as_float(number, f"Value {TABLE[code].label} number")
+    p = a._data
+    y = _VALUE[code](ieee, p, number)
+    return _node(code, y, a, None, _FIRST[code](ieee, y, p, number), number)  # type: ignore[misc]
+
+
+def _number_binary(code: int, number: Any, b: Value) -> Value:
+    """`number op b`."""
+    if type(number) is not float:
+        if not is_number(number):
+            return NotImplemented  # type: ignore[no-any-return]
+        number = as_float(number, f"number {TABLE[code].label} Value")
+    q = b._data
+    y = _VALUE[code](ieee, number, q)
+    return _node(code, y, None, b, number, _SECOND[code](ieee, y, number, q))  # type: ignore[misc]
+
+
+def _pair(code: int, a: Value, b: Any) -> Value:
+    """A method of two operands, the second a Value or a number."""
+    if isinstance(b, Value):
+        return _binary(code, a, b)
+    return _binary_number(code, a, as_float(b, TABLE[code].name))
+
+
+def _many(op: Op, operands: tuple[Value, ...]) -> Value:
+    xs = [operand._data for operand in operands]
+    y = op.value(ieee, *xs)
+    node = _node(0, y, None, None, 0.0, 0.0)
+    node._code = op.code
+    rare = node._rare = Rare()
+    rare.operands = operands
+    rare.partials = tuple(op.derivatives(ieee, y, *xs))
+    if _modes:
+        _observe(node)
+    return node
+
+
+def apply(op: Op, *arguments: Any) -> Any:
+    """Apply a row of the table to Values and numbers: a Value, or a float if all are numbers."""
+    if op.arity == 1 and isinstance(arguments[0], Value):
+        return _unary(op.code, arguments[0])
+    if op.arity == 2:
+        a, b = arguments
+        if isinstance(a, Value):
+            return _pair(op.code, a, b)
+        if isinstance(b, Value):
+            return _number_binary(op.code, as_float(a, op.name), b)
+    if any(isinstance(x, Value) for x in arguments):
+        return _many(op, tuple(x if isinstance(x, Value) else Value(x) for x in arguments))
+    return op.value(ieee, *[as_float(x, op.name) for x in arguments])
+
+
+def select(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, else `b`: a node on the chosen operand alone.
+
+    The other one is not in the graph, so that it contributes nothing, not even 0 * inf.
+    """
+    if isinstance(condition, Value):
+        raise TypeError(
+            "where(condition, a, b): got a Value as the condition; compare it: where(v > 0, a, b)."
+        )
+    chosen = a if condition else b
+    if isinstance(chosen, Value):
+        return _node(_WHERE, chosen._data, chosen, None, 1.0, 0.0)
+    if isinstance(a, Value) or isinstance(b, Value):
+        return Value(chosen)
+    return as_float(chosen, "where")
+
+
+# ---- modes ---------------------------------------------------------------------------------
+
+_modes = 0  # how many no_grad() and strict() blocks are open; while none is, nothing is asked
+
+
+def _set_modes(count: int) -> None:
+    global _modes
+    _modes = count
+
+
+on_change(_set_modes)
+
+
+def _observe(node: Value) -> None:
+    """Do what the modes in force ask of a new node."""
+    if in_strict() and node._code:
+        source = guard.calling_line()
+        guard.check_value(node, source)
+        node._get_rare().source = source
+    if not is_recording():
+        node._a = node._b = node._rare = None
+        node._code = 0
+
+
+# ---- the class -----------------------------------------------------------------------------
+
+
+class Value(Node):
+    """One number in an expression, with the derivative of a later result with respect to it.
+
+    >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
+    >>> c = a * b + a
+    >>> c.backward()
+    >>> c.data, a.grad, b.grad
+    (-4.0, -2.0, 2.0)
+
+    `_children` and `_op` make a node by hand, as the lessons do for an operation of their own; the
+    third argument may also be microgpt's tuple of local derivatives.
+    """
+
+    __slots__ = ()
+
+    # ---- backward ---------------------------------------------------------------------------
+
+    def backward(self) -> None:
+        """Add to every `.grad` under this node the derivative of this node.
+
+        `.grad` is the sum over calls, for interior nodes as for leaves. If a hand-written
+        `_backward` raises, every `.grad` is left as it was.
+        """
+        _begin_pass()
+        try:
+            _, earlier = _propagate(self)
+            for node, grad in earlier:
+                node._grad += grad
+        finally:
+            _end_pass()
+
+    def zero_grad(self) -> None:
+        """Set `.grad` to zero on this node and on everything under it."""
+        _begin_pass()
+        try:
+            for node in _postorder(self):
+                node._grad = 0.0
+        finally:
+            _end_pass()
+
+    def _local_step(self) -> None:
+        grad = self._grad
+        a = self._a
+        if a is not None:
+            a._grad += self._da * grad
+        b = self._b
+        if b is not None:
+            b._grad += self._db * grad
+        rare = self._rare
+        if rare is not None:
+            if rare.step is not None:
+                _run_by_hand(self, rare.step)
+            elif rare.partials:
+                for operand, partial in zip(rare.operands, rare.partials, strict=True):
+                    operand._grad += partial * grad
+
+    @property
+    def _backward(self) -> Callable[[], Any]:
+        """This node's own step of the chain rule; assign a function to make an op of your own."""
+        if self._rare is not None and self._rare.step is not None:
+            return self._rare.step
+        return self._local_step
+
+    @_backward.setter
+    def _backward(self, step: Callable[[], Any]) -> None:
+        if not callable(step):
+            raise TypeError(
+                f"v._backward = …: got {type(step).__name__}; assign a function without arguments "
+                "that adds to the grads of the operands."
+            )
+        rare = self._get_rare()
+        if rare.step is None:  # the operands stay, the rule of the table goes
+            op, operands = self._op, self._operands
+            rare.op, rare.operands, rare.partials = op, operands, ()
+            self._a = self._b = None
+            self._code = 0
+        rare.step = step
+
+    def detach(self) -> Value:
+        """Return a leaf with the same number and label, and no history."""
+        return Value(self._data, label=self.label)
+
+    # ---- operators --------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Value:
+        if isinstance(other, Value):
+            return _binary(_ADD, self, other)
+        return _binary_number(_ADD, self, other)
+
+    def __sub__(self, other: Any) -> Value:
+        if isinstance(other, Value):
+            return _binary(_SUB, self, other)
+        return _binary_number(_SUB, self, other)
+
+    def __mul__(self, other: Any) -> Value:
+        if isinstance(other, Value):
+            return _binary(_MUL, self, other)
+        return _binary_number(_MUL, self, other)
+
+    def __truediv__(self, other: Any) -> Value:
+        if isinstance(other, Value):
+            return _binary(_DIV, self, other)
+        return _binary_number(_DIV, self, other)
+
+    def __pow__(self, other: Any) -> Value:
+        if isinstance(other, Value):
+            return _binary(_POW, self, other)
+        return _binary_number(_POW, self, other)
+
+    def __radd__(self, other: Any) -> Value:
+        return _number_binary(_ADD, other, self)
+
+    def __rsub__(self, other: Any) -> Value:
+        return _number_binary(_SUB, other, self)
+
+    def __rmul__(self, other: Any) -> Value:
+        return _number_binary(_MUL, other, self)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return _number_binary(_DIV, other, self)
+
+    def __rpow__(self, other: Any) -> Value:
+        return _number_binary(_POW, other, self)
+
+    def __neg__(self) -> Value:
+        return _unary(_NEG, self)
+
+    def __pos__(self) -> Value:
+        return self
+
+    def __abs__(self) -> Value:
+        return _unary(_ABS, self)
+
+    # ---- functions, as methods: one line each, the rule is in the table ---------------------
+
+    def tanh(self) -> Value:
+        return _unary(_TANH, self)
+
+    def exp(self) -> Value:
+        return _unary(_EXP, self)
+
+    def expm1(self) -> Value:
+        return _unary(_EXPM1, self)
+
+    def log(self) -> Value:
+        return _unary(_LOG, self)
+
+    def log1p(self) -> Value:
+        return _unary(_LOG1P, self)
+
+    def sqrt(self) -> Value:
+        return _unary(_SQRT, self)
+
+    def sin(self) -> Value:
+        return _unary(_SIN, self)
+
+    def cos(self) -> Value:
+        return _unary(_COS, self)
+
+    def tan(self) -> Value:
+        return _unary(_TAN, self)
+
+    def asin(self) -> Value:
+        return _unary(_ASIN, self)
+
+    def acos(self) -> Value:
+        return _unary(_ACOS, self)
+
+    def atan(self) -> Value:
+        return _unary(_ATAN, self)
+
+    def sinh(self) -> Value:
+        return _unary(_SINH, self)
+
+    def cosh(self) -> Value:
+        return _unary(_COSH, self)
+
+    def erf(self) -> Value:
+        return _unary(_ERF, self)
+
+    def erfc(self) -> Value:
+        return _unary(_ERFC, self)
+
+    def sigmoid(self) -> Value:
+        return _unary(_SIGMOID, self)
+
+    def softplus(self) -> Value:
+        return _unary(_SOFTPLUS, self)
+
+    def relu(self) -> Value:
+        return _unary(_RELU, self)
+
+    def gelu(self) -> Value:
+        return _unary(_GELU, self)
+
+    def silu(self) -> Value:
+        return _unary(_SILU, self)
+
+    def abs(self) -> Value:
+        return _unary(_ABS, self)
+
+    def leaky_relu(self, slope: Any = 0.01) -> Value:
+        return _pair(_LEAKY_RELU, self, slope)
+
+    def atan2(self, x: Any) -> Value:
+        """Return the angle of the point (x, self)."""
+        return _pair(_ATAN2, self, x)
+
+    def minimum(self, other: Any) -> Value:
+        return _pair(_MINIMUM, self, other)
+
+    def maximum(self, other: Any) -> Value:
+        return _pair(_MAXIMUM, self, other)
+
+    def clip(self, low: Any, high: Any) -> Value:
+        """Return this Value, or the bound that it is beyond."""
+        clipped: Value = apply(OPS["clip"], self, low, high)
+        return clipped
+
+    # np.arctan(object_array) and its like look for methods of NumPy's spelling.
+    arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
+
+    # Order is by number; equality and hash stay identity, so that sets and dicts of nodes work.
+
+    def __lt__(self, other: Any) -> bool:
+        return self._data < _number_of(other)
+
+    def __le__(self, other: Any) -> bool:
+        return self._data <= _number_of(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._data > _number_of(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._data >= _number_of(other)
+
+
+_new = object.__new__
+
+
+def _number_of(other: Any) -> float:
+    """Return the number to compare with, or the stranger itself, which knows or raises."""
+    return other._data if isinstance(other, Value) else other  # type: ignore[no-any-return]
+
+
+# ---- the backward pass ---------------------------------------------------------------------
+
+_epoch = 0  # a mark below it is from an earlier pass
+_pass_lock = threading.Lock()
+_pass_owner = 0
+
+
+def _begin_pass() -> None:
+    """Give marks and grads to one pass at a time: others wait, a pass inside a pass is refused."""
+    global _pass_owner
+    if _pass_owner == threading.get_ident():
+        raise BackwardRunningError(
+            "a backward pass is running already, and this call came from inside one of its "
+            "_backward functions. A _backward may only add to the grads of its operands; call "
+            "backward(), zero_grad() or grad() after the pass."
+        )
+    _pass_lock.acquire()
+    _pass_owner = threading.get_ident()
+
+
+def _end_pass() -> None:
+    global _pass_owner
+    _pass_owner = 0
+    _pass_lock.release()
+
+
+def _postorder(root: Value) -> list[Value]:
+    """`graph.topological_order`, on the nodes' own fields: operands first, the root last.
+
+    A node is on the current way down while its mark is `opened`, and in the list once it is `done`.
+    """
+    global _epoch
+    _epoch += 2
+    opened = _epoch
+    done = _epoch + 1
+    order: list[Value] = []
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node._mark == opened:
+            node._mark = done
+            order.append(node)
+            stack.pop()
+        elif node._mark == done:  # reached first by another way
+            stack.pop()
+        elif node._rare is not None:
+            node._mark = opened
+            for operand in reversed(node._links()):
+                if operand._mark == opened:
+                    _refuse_cycle(stack, operand, opened)
+                if operand._mark != done:
+                    stack.append(operand)
+        else:
+            node._mark = opened
+            b = node._b  # pushed first, so that the first operand comes off the stack first
+            if b is not None and b._mark != done:
+                if b._mark == opened:
+                    _refuse_cycle(stack, b, opened)
+                stack.append(b)
+            a = node._a
+            if a is not None and a._mark != done:
+                if a._mark == opened:
+                    _refuse_cycle(stack, a, opened)
+                stack.append(a)
+    return order
+
+
+def _refuse_cycle(stack: list[Value], again: Value, opened: int) -> NoReturn:
+    raise CycleError(cycle_message([node for node in stack if node._mark == opened], again))
+
+
+def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
+    """Run one backward pass on clean grads; return its order, and the grads that were there before.
+
+    If anything raises, the earlier grads are back before the error leaves.
+    """
+    order = _postorder(root)
+    earlier = [(node, node._grad) for node in order if node._grad != 0.0]
+    strict = _modes and in_strict()
+    try:
+        for node, _ in earlier:
+            node._grad = 0.0
+        root._grad = 1.0
+        for node in reversed(order):
+            if strict:
+                _strict_step(node)
+            else:
+                node._local_step()
+    except BaseException:
+        _restore(order, earlier)
+        raise
+    return order, earlier
+
+
+def _restore(order: list[Value], earlier: list[tuple[Value, float]]) -> None:
+    for node in order:
+        node._grad = 0.0
+    for node, grad in earlier:
+        node._grad = grad
+
+
+def gradients(root: Value, inputs: Iterable[Value]) -> list[float]:
+    """Return the derivatives of `root` with respect to `inputs`, and leave every `.grad` alone."""
+    _begin_pass()
+    try:
+        order, earlier = _propagate(root)
+        found = [node._grad if node._mark == _epoch + 1 else 0.0 for node in inputs]
+        _restore(order, earlier)
+    finally:
+        _end_pass()
+    return found
+
+
+def _run_by_hand(node: Value, step: Callable[[], Any]) -> None:
+    try:
+        step()
+    except BaseException as error:
+        error.add_note(
+            f"This came from the hand-written _backward of {node!r}, op {node._op!r}"
+            f"{f', label {node.label!r}' if node.label else ''}; every .grad was put back."
+        )
+        raise
+
+
+def _strict_step(node: Value) -> None:
+    """A local step that refuses stale numbers and the first gradient that is not finite."""
+    guard.check_fresh(node)
+    before = [(operand, operand._grad) for operand in node._links()]
+    node._local_step()
+    for operand, grad in before:
+        guard.check_gradient(node, operand, grad)
