@@ -308,7 +308,7 @@ class Node:
                     "would go on adding to the grads of the originals. Copy v.detach() instead."
                 )
             extra = (rare.label, rare.op, rare.operands, rare.partials, rare.prev, rare.source)
-        numbers = (self._data, self._grad, self._da, self._db)
+        numbers = (self._data, self._grad, self._da, self._db, int(self._mark > 0))
         # What users set on it; asking for __dict__ itself would bring an empty one to life.
         state: Any = object.__getstate__(self)
         own, slots = state
@@ -346,9 +346,8 @@ def _from_state(kind: type[Any], state: tuple[Any, ...], memo: dict[int, Any] | 
     """Rebuild a node from `_state`; with a memo, on the copies of its operands."""
     name, numbers, a, b, extra, attributes = state
     node = _new(kind)
-    node._data, node._grad, node._da, node._db = numbers
+    node._data, node._grad, node._da, node._db, node._mark = numbers
     node._code = OPS[name].code
-    node._mark = 0
     node._rare = None
     if memo is not None:
         a, b = (None if x is None else memo[id(x)] for x in (a, b))

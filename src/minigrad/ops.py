@@ -70,7 +70,7 @@ def row(
     gradient: Rule | None = None,
     domain: Any,
     probes: tuple[Any, ...] = (),
-    label: str = "",
+    label: str | None = None,
     note: str = "",
 ) -> None:
     """Add a row to the table; for one operand, what is a tuple for several stands bare."""
@@ -80,7 +80,7 @@ def row(
         domain = (domain,)
     code = len(TABLE)
     partials = partials if isinstance(partials, tuple) else (partials,)
-    op = Op(name, code, label or name, arity, value, partials, gradient, domain, probes, note)
+    op = Op(name, code, name if label is None else label, arity, value, partials, gradient, domain, probes, note)
     TABLE.append(op)
     OPS[name] = op
 

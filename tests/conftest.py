@@ -1,0 +1,49 @@
+"""Shared by all tests: hypothesis settings, and the rule for oracles that may not be installed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # helpers: precise, programs, networks
+
+settings.register_profile(
+    "minigrad",
+    deadline=None,  # no wall-clock assertion, not even hypothesis's
+    derandomize=True,  # the same examples everywhere
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("minigrad")
+
+
+def oracle(name: str):
+    """Import an oracle; where it is missing, skip with a hint, or fail if it was promised."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        if os.environ.get("MINIGRAD_REQUIRE_ORACLES"):
+            raise
+        pytest.skip(f"{name} is not installed; CONTRIBUTING.md tells how to add the oracles")
+
+
+@pytest.fixture(scope="session")
+def torch():
+    return oracle("torch")
+
+
+@pytest.fixture(scope="session")
+def jax():
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    module = oracle("jax")
+    module.config.update("jax_enable_x64", True)
+    return module
+
+
+@pytest.fixture(scope="session")
+def micrograd():
+    return oracle("micrograd.engine")
