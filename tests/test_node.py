@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import resource
 import sys
 
 import pytest
@@ -244,6 +245,8 @@ def test_ten_million_deep():
         del made, v
     finally:
         gc.enable()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB; graph and copy at once
+    assert peak < 16 * 1024**2
 
 
 def test_ordinary_nodes_form_no_reference_cycles():

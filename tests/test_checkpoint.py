@@ -1,0 +1,99 @@
+"""Saved parameters: round trips to the bit, suspicion on reading, nothing lost on failure."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minigrad import CheckpointError, Value, files, load_parameters, save_parameters
+from minigrad.nn import MLP
+
+
+def test_a_network_comes_back_to_the_bit(tmp_path):
+    path = tmp_path / "model.json"
+    model = MLP(2, [4, 1], seed=1)
+    save_parameters(path, model)
+    other = MLP(2, [4, 1], seed=2)
+    load_parameters(path, other)
+    assert [p.data for p in other.parameters()] == [p.data for p in model.parameters()]
+    document = json.loads(path.read_text())
+    assert document["format"] == "minigrad parameters"
+    assert document["model"] == repr(model)
+
+
+@given(st.lists(st.floats(), min_size=1, max_size=5))
+def test_every_float_survives(tmp_path_factory, numbers):
+    path = tmp_path_factory.mktemp("any") / "p.json"
+    save_parameters(path, [Value(x) for x in numbers])
+    json.loads(path.read_text(), parse_constant=pytest.fail)  # strict JSON: no NaN, no Infinity
+    loaded = [Value(0.0) for _ in numbers]
+    load_parameters(path, loaded)
+    for x, v in zip(numbers, loaded, strict=True):
+        assert (math.isnan(x) and math.isnan(v.data)) or (
+            x == v.data and math.copysign(1, x) == math.copysign(1, v.data)
+        )
+
+
+def good(**changes):
+    return {"format": "minigrad parameters", "version": 1, "data": [1.0, 2.0], **changes}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{not json", "not a JSON text"),
+        ("[1, 2]", "not a file of minigrad parameters"),
+        (json.dumps(good(format="else")), "not a file of minigrad parameters"),
+        (json.dumps(good(version=9)), "version 9"),
+        (json.dumps(good(data=[1.0])), "holds 1 parameters, but the model has 2"),
+        (json.dumps(good(data=[1.0, "x"])), "damaged"),
+        (json.dumps(good(data=[1.0, True])), "damaged"),
+        (json.dumps(good(data=None)), "damaged"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path, text, words):
+    path = tmp_path / "p.json"
+    path.write_text(text)
+    target = [Value(7.0), Value(8.0)]
+    with pytest.raises(CheckpointError, match=words) as caught:
+        load_parameters(path, target)
+    assert str(path) in str(caught.value)
+    assert [v.data for v in target] == [7.0, 8.0]
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch):
+    path = tmp_path / "p.json"
+    save_parameters(path, [Value(1.0)])
+    old = path.read_text()
+
+    def fail(descriptor):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(files.os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save_parameters(path, [Value(2.0)])
+    assert path.read_text() == old
+    assert os.listdir(tmp_path) == ["p.json"]
+
+
+def test_permissions_are_those_of_an_ordinary_file(tmp_path):
+    path = tmp_path / "p.txt"
+    files.write_atomically(path, "a")
+    plain = tmp_path / "plain.txt"
+    plain.write_text("a")
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    path.chmod(0o600)
+    files.write_atomically(path, "ß")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_text(encoding="utf-8") == "ß"
+
+
+def test_a_missing_folder_is_an_ordinary_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        save_parameters(tmp_path / "nowhere" / "p.json", [Value(1.0)])

@@ -1,0 +1,163 @@
+"""`no_grad()` and `strict()`: what they do, for whom, and how strict mode words its findings."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import threading
+
+import pytest
+
+import minigrad
+from minigrad import NonFiniteError, StaleDataError, Value, grad, no_grad, strict
+
+
+def here():
+    return inspect.currentframe().f_back.f_lineno
+
+
+def test_no_grad_records_nothing():
+    a = Value(3.0)
+    with no_grad():
+        b = a * 2 + a.tanh()
+        c = minigrad.sum([a, b])
+        d = minigrad.where(True, a, b)
+    for v in (b, c, d):
+        assert (v._operands, v._op) == ((), "")
+    assert b.data == 6 + math.tanh(3)
+    (b * a).backward()
+    assert a.grad == b.data
+    assert (a * 2)._operands[0] is a
+
+
+def test_no_grad_nests_decorates_and_ends_with_an_error():
+    a = Value(1.0)
+
+    @no_grad()
+    def evaluate():
+        with no_grad():
+            assert (a + 1)._operands == ()
+        return a + 1
+
+    assert evaluate()._operands == ()
+    with pytest.raises(ZeroDivisionError), no_grad():
+        1 / 0  # noqa: B018
+    assert len((a + a)._operands) == 2
+
+
+def test_no_grad_holds_for_its_own_thread_only():
+    a = Value(1.0)
+    inside, done = threading.Event(), threading.Event()
+
+    def other():
+        with no_grad():
+            inside.set()
+            done.wait()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait()
+    try:
+        assert (a + a)._operands == (a, a)
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda x: x.log(), [r"log\(x=0\.0\)", "-inf"]),
+        (lambda x: 1 / x, [r"div\(1\.0, x=0\.0\)", "inf"]),
+        (lambda x: (x - 1).sqrt(), [r"sqrt\(-1\.0\)", "nan"]),
+        (lambda x: (x + 800).exp(), [r"exp\(800\.0\)", "inf"]),
+        (lambda x: (x + 1e300) * 1e300, [r"mul\(1e\+300, 1e\+300\)", "inf"]),
+        (lambda x: minigrad.sum([x + 1e308, Value(1e308)]), [r"sum\(1e\+308, 1e\+308\)", "inf"]),
+    ],
+)
+def test_strict_raises_at_the_first_bad_number_and_names_its_line(build, words):
+    x = Value(0.0, label="x")
+    build(x)  # IEEE arithmetic goes on outside
+    with pytest.raises(NonFiniteError) as caught, strict():
+        build(x)
+    message = str(caught.value)
+    for word in words:
+        assert re.search(word, message), message
+    line = build.__code__.co_firstlineno
+    assert f"{__file__}:{line}" in message
+    assert isinstance(caught.value, ArithmeticError)
+
+
+def test_strict_lets_infinities_pass_that_were_there_before():
+    with strict():
+        x = Value(math.inf)
+        assert (x + 1).data == math.inf
+        assert math.isnan((x - x).data)
+
+
+def test_strict_backward_names_where_the_gradient_went_bad():
+    x = Value(0.0, label="x")
+    with strict():
+        y = x.sqrt()
+        line = here() - 1
+        with pytest.raises(NonFiniteError, match=r"'sqrt'.*gradient of x to inf") as caught:
+            (y * 2).backward()
+    assert f"{__file__}:{line}" in str(caught.value)
+    assert (x.grad, y.grad) == (0.0, 0.0)
+    (y * 2).backward()
+    assert x.grad == math.inf
+
+
+def test_strict_backward_looks_at_custom_steps_too():
+    a = Value(1.0, label="a")
+    out = Value(1.0, (a,), "mine")
+
+    def step():
+        a.grad += math.nan
+
+    out._backward = step
+    with strict(), pytest.raises(NonFiniteError, match="'mine'.*gradient of a to nan"):
+        out.backward()
+    assert a.grad == 0.0
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_strict_refuses_data_changed_after_the_forward_pass(inside):
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    with strict():
+        out = a * b + 1
+    if not inside:
+        out = a * b + 1
+    a.data = 5.0
+    with strict(), pytest.raises(StaleDataError, match=r"mul was 6\.0.*mul\(a=5\.0, b=3\.0\).*15"):
+        out.backward()
+    assert (a.grad, b.grad, out.grad) == (0.0, 0.0, 0.0)
+    with strict(), pytest.raises(StaleDataError):
+        grad(out, a)
+    out.backward()
+    assert (a.grad, b.grad) == (3.0, 2.0)
+
+
+def test_strict_is_silent_about_sound_work():
+    with strict():
+        x = Value(0.5, label="x")
+        out = minigrad.logsumexp([x, x * 2, (x**2).tanh()]) + minigrad.where(x > 0, x, -x)
+        out = out + x.clip(0, 1) + 3 / x + minigrad.softmax([x, 1.0])[0]
+        out.backward()
+    first = x.grad
+    x = Value(0.5)
+    out = minigrad.logsumexp([x, x * 2, (x**2).tanh()]) + minigrad.where(x > 0, x, -x)
+    out = out + x.clip(0, 1) + 3 / x + minigrad.softmax([x, 1.0])[0]
+    out.backward()
+    assert x.grad == first
+
+
+def test_strict_and_no_grad_together():
+    x = Value(0.0)
+    with strict(), no_grad():
+        assert (x + 1)._operands == ()
+        with pytest.raises(NonFiniteError):
+            x.log()
+        with pytest.raises(NonFiniteError):
+            minigrad.sum([x + 1e308, 1e308])
