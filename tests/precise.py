@@ -1,7 +1,7 @@
 """Expected values from mathematics: every op again, in mpmath, with its derivative by mpmath.
 
-Written from the definitions, without a look at minigrad's formulas: `sigmoid` is 1/(1+exp(-x)) here,
-whatever it takes in float64 to get that right.
+Written from the definitions, without a look at minigrad's formulas: `sigmoid` is 1/(1+exp(-x))
+here, whatever it takes in float64 to get that right.
 """
 
 from __future__ import annotations

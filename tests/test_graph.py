@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +55,7 @@ def test_counts():
 
 
 def test_paths_of_the_diamond():
-    a, b, c, ab, s, d, out = diamond()
+    a, b, _, ab, s, d, out = diamond()
     found = [[edge.node for edge in path] for path in paths(out, a)]
     assert found == [[ab, s, out], [d, out]]
     assert count_paths(out, a) == 2
@@ -134,9 +136,7 @@ def test_deep_graphs_do_not_recurse():
 def dags(draw):
     """Small DAGs as lists of operand indices."""
     size = draw(st.integers(1, 9))
-    return [
-        draw(st.lists(st.integers(0, k - 1), max_size=3)) if k else [] for k in range(size)
-    ]
+    return [draw(st.lists(st.integers(0, k - 1), max_size=3)) if k else [] for k in range(size)]
 
 
 @given(dags())
@@ -158,7 +158,7 @@ def test_laws_on_random_dags(dag):
             if path:
                 assert path[0].operand is target
                 assert path[-1].node is root
-            for below, above in zip(path, path[1:], strict=False):
+            for below, above in pairwise(path):
                 assert below.node is above.operand
         keys = [tuple((id(e.node), e.position) for e in path) for path in walked]
         assert len(set(keys)) == len(keys)

@@ -12,7 +12,6 @@ from minigrad.loss import mse
 from minigrad.nn import Neuron
 from minigrad.optim import SGD
 
-
 # A single node left behind in each step would be more than a hundred times this.
 SLACK = 3_000
 

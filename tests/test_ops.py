@@ -1,4 +1,4 @@
-"""The rows of the op table against mpmath, and the table's promises about edges and number kinds."""
+"""The rows of the op table against mpmath; its promises about edges and kinds of number."""
 
 from __future__ import annotations
 
@@ -194,10 +194,12 @@ class SymbolMath:
             raise AttributeError(name)
         word = getattr(ieee, name)
         if name == "sum":
-            return lambda terms: (
-                lambda kept: Symbol(lambda env: word([t.run(env) for t in kept]))
-            )([lift(t) for t in terms])
+            return self.sum_of
         return lambda *xs: Symbol(lambda env: word(*[lift(x).run(env) for x in xs]))
+
+    def sum_of(self, terms):
+        kept = [lift(term) for term in terms]
+        return Symbol(lambda env: ieee.sum([term.run(env) for term in kept]))
 
 
 @every_row

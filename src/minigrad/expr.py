@@ -135,11 +135,9 @@ def _close(
     elif top.kind == "call":
         arity = FUNCTIONS[top.text]
         if arity is not None and top.arguments != arity:
-            raise _error(
-                f"{top.text} takes {arity} argument{'s' if arity != 1 else ''}, got {top.arguments}",
-                text,
-                top.position,
-            )
+            plural = "" if arity == 1 else "s"
+            message = f"{top.text} takes {arity} argument{plural}, got {top.arguments}"
+            raise _error(message, text, top.position)
         program.append(Token("call", top.text, top.arguments))
 
 

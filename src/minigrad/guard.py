@@ -40,8 +40,8 @@ def check_fresh(node: Any) -> None:
     if value != node.data and not (isnan(value) and isnan(node.data)):
         raise StaleDataError(
             f"{row.name} was {node.data} in the forward pass{_made_at(node)}, but from the .data "
-            f"of now, {_spell(node)}, it would be {value}. Something assigned .data in between: run "
-            "the forward pass again, or leave strict() to use the numbers of the forward pass."
+            f"of now, {_spell(node)}, it would be {value}. Something assigned .data in between: "
+            "run the forward pass again, or leave strict() to use the numbers of the forward pass."
         )
 
 

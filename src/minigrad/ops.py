@@ -80,7 +80,18 @@ def row(
         domain = (domain,)
     code = len(TABLE)
     partials = partials if isinstance(partials, tuple) else (partials,)
-    op = Op(name, code, name if label is None else label, arity, value, partials, gradient, domain, probes, note)
+    op = Op(
+        name,
+        code,
+        name if label is None else label,
+        arity,
+        value,
+        partials,
+        gradient,
+        domain,
+        probes,
+        note,
+    )
     TABLE.append(op)
     OPS[name] = op
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 from . import guard, ieee
 from .coerce import as_float, is_number
@@ -244,20 +244,7 @@ class Value(Node):
             _end_pass()
 
     def _local_step(self) -> None:
-        grad = self._grad
-        a = self._a
-        if a is not None:
-            a._grad += self._da * grad
-        b = self._b
-        if b is not None:
-            b._grad += self._db * grad
-        rare = self._rare
-        if rare is not None:
-            if rare.step is not None:
-                _run_by_hand(self, rare.step)
-            elif rare.partials:
-                for operand, partial in zip(rare.operands, rare.partials, strict=True):
-                    operand._grad += partial * grad
+        _run_steps((self,))
 
     @property
     def _backward(self) -> Callable[[], Any]:
@@ -445,7 +432,7 @@ _new = object.__new__
 
 def _number_of(other: Any) -> float:
     """Return the number to compare with, or the stranger itself, which knows or raises."""
-    return other._data if isinstance(other, Value) else other  # type: ignore[no-any-return]
+    return other._data if isinstance(other, Value) else other
 
 
 # ---- the backward pass ---------------------------------------------------------------------
@@ -477,46 +464,57 @@ def _end_pass() -> None:
 def _postorder(root: Value) -> list[Value]:
     """`graph.topological_order`, on the nodes' own fields: operands first, the root last.
 
-    A node is on the current way down while its mark is `opened`, and in the list once it is `done`.
+    Marks tell how far this pass is with a node: below `first`, not met; `first`, `second`,
+    `listed`, the way down leads through its first operand, its second, or one of a list; `done`.
     """
     global _epoch
-    _epoch += 2
-    opened = _epoch
-    done = _epoch + 1
+    _epoch += 4
+    first = _epoch
+    second = first + 1
+    listed = first + 2
+    done = first + 3
     order: list[Value] = []
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        if node._mark == opened:
+    path: list[Value] = []  # the way down from the root
+    lists: list[Any] = []  # what is left of the operands of the `listed` nodes on it
+    node = root
+    while True:
+        below = None  # an operand to go down to
+        if node._rare is not None:
+            node._mark = listed
+            lists.append(iter(node._links()))
+            path.append(node)
+        elif node._a is not None and node._a._mark != done:
+            below = node._a
+            node._mark = first
+            path.append(node)
+        elif node._b is not None and node._b._mark != done:
+            below = node._b
+            node._mark = second
+            path.append(node)
+        else:
             node._mark = done
             order.append(node)
-            stack.pop()
-        elif node._mark == done:  # reached first by another way
-            stack.pop()
-        elif node._rare is not None:
-            node._mark = opened
-            for operand in reversed(node._links()):
-                if operand._mark == opened:
-                    _refuse_cycle(stack, operand, opened)
-                if operand._mark != done:
-                    stack.append(operand)
-        else:
-            node._mark = opened
-            b = node._b  # pushed first, so that the first operand comes off the stack first
-            if b is not None and b._mark != done:
-                if b._mark == opened:
-                    _refuse_cycle(stack, b, opened)
-                stack.append(b)
-            a = node._a
-            if a is not None and a._mark != done:
-                if a._mark == opened:
-                    _refuse_cycle(stack, a, opened)
-                stack.append(a)
-    return order
-
-
-def _refuse_cycle(stack: list[Value], again: Value, opened: int) -> NoReturn:
-    raise CycleError(cycle_message([node for node in stack if node._mark == opened], again))
+        while below is None:  # nowhere to go down: up, until there is
+            if not path:
+                return order
+            node = path[-1]
+            if node._mark == first and node._b is not None and node._b._mark != done:
+                below = node._b
+                node._mark = second
+            elif node._mark == listed:
+                for operand in lists[-1]:
+                    if operand._mark != done:
+                        below = operand
+                        break
+                else:
+                    lists.pop()
+            if below is None:
+                node._mark = done
+                order.append(node)
+                path.pop()
+        if below._mark >= first:  # met, not done: on the way down already
+            raise CycleError(cycle_message(path, below))
+        node = below
 
 
 def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
@@ -526,20 +524,38 @@ def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
     """
     order = _postorder(root)
     earlier = [(node, node._grad) for node in order if node._grad != 0.0]
-    strict = _modes and in_strict()
     try:
         for node, _ in earlier:
             node._grad = 0.0
         root._grad = 1.0
-        for node in reversed(order):
-            if strict:
+        if _modes and in_strict():
+            for node in reversed(order):
                 _strict_step(node)
-            else:
-                node._local_step()
+        else:
+            _run_steps(reversed(order))
     except BaseException:
         _restore(order, earlier)
         raise
     return order, earlier
+
+
+def _run_steps(nodes: Iterable[Value]) -> None:
+    """The chain rule: what each node knows of its own gradient, it passes on to its operands."""
+    for node in nodes:
+        grad = node._grad
+        a = node._a
+        if a is not None:
+            a._grad += node._da * grad
+        b = node._b
+        if b is not None:
+            b._grad += node._db * grad
+        rare = node._rare
+        if rare is not None:
+            if rare.step is not None:
+                _run_by_hand(node, rare.step)
+            elif rare.partials:
+                for operand, partial in zip(rare.operands, rare.partials, strict=True):
+                    operand._grad += partial * grad
 
 
 def _restore(order: list[Value], earlier: list[tuple[Value, float]]) -> None:
@@ -554,7 +570,8 @@ def gradients(root: Value, inputs: Iterable[Value]) -> list[float]:
     _begin_pass()
     try:
         order, earlier = _propagate(root)
-        found = [node._grad if node._mark == _epoch + 1 else 0.0 for node in inputs]
+        # Whoever has the root's mark took part in the pass.
+        found = [node._grad if node._mark == root._mark else 0.0 for node in inputs]
         _restore(order, earlier)
     finally:
         _end_pass()

@@ -1,0 +1,76 @@
+"""Every code fence of the documents is executed, and the generated pages are up to date."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import minigrad
+from minigrad.cli import app
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def fences(path):
+    return FENCE.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_fences_run_and_print_what_they_say(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for k, (language, text) in enumerate(fences(path)):
+        where = f"{path.name}, fence {k + 1}"
+        if language == "pycon":
+            example = doctest.DocTestParser().get_doctest(text, names, where, str(path), 0)
+            assert example.examples, where
+            runner = doctest.DocTestRunner(verbose=False)
+            report = []
+            runner.run(example, out=report.append, clear_globs=False)
+            names.update(example.globs)
+            assert runner.failures == 0, "".join(report)
+        elif language == "python":
+            exec(compile(text, where, "exec"), names)
+        elif language == "console":
+            command, _, expected = text.partition("\n")
+            prompt, program, *arguments = shlex.split(command)
+            assert (prompt, program) == ("$", "minigrad")
+            assert CliRunner().invoke(app, arguments).output == expected
+        else:
+            assert language == "sh", f"{where}: {language!r} fences are not executed"
+
+
+def test_the_shell_lines_of_the_readme_are_those_that_ci_runs():
+    lines = [text.strip() for language, text in fences(ROOT / "README.md") if language == "sh"]
+    assert lines == [
+        'python -m pip install -e . && minigrad grad "(a*b + c) * (a - c)" a=2 b=3 c=4',
+        "python -m pip install -e '.[test]' && python -m pytest",
+    ]
+    assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_reference_of_operations_is_up_to_date():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    page = (ROOT / "docs" / "ops.md").read_text(encoding="utf-8")
+    assert page == generate.reference(), "run: python docs/generate.py"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [minigrad, minigrad.scalar, minigrad.modes, minigrad.derivatives],
+    ids=lambda module: module.__name__,
+)
+def test_docstring_examples(module):
+    outcome = doctest.testmod(module)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
