@@ -40,6 +40,25 @@ def test_every_float_survives(tmp_path_factory, numbers):
         )
 
 
+def test_another_model_is_refused_even_if_the_numbers_would_fit(tmp_path):
+    path = tmp_path / "model.json"
+    save_parameters(path, MLP(2, [4, 1], seed=1))
+    other = MLP(2, [4, 1], activation="tanh", seed=2)
+    before = [p.data for p in other.parameters()]
+    with pytest.raises(CheckpointError, match="ReLUNeuron.*than.*TanhNeuron"):
+        load_parameters(path, other)
+    assert [p.data for p in other.parameters()] == before
+    load_parameters(path, other.parameters())  # a list of Values takes any numbers
+    assert [p.data for p in other.parameters()] != before
+
+
+def test_swapped_arguments(tmp_path):
+    with pytest.raises(TypeError, match="the path comes first"):
+        save_parameters(MLP(1, [1]), tmp_path / "m.json")
+    with pytest.raises(TypeError, match="the path comes first"):
+        load_parameters(MLP(1, [1]), tmp_path / "m.json")
+
+
 def good(**changes):
     return {"format": "minigrad parameters", "version": 1, "data": [1.0, 2.0], **changes}
 
@@ -95,5 +114,5 @@ def test_permissions_are_those_of_an_ordinary_file(tmp_path):
 
 
 def test_a_missing_folder_is_an_ordinary_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="no such folder.*nowhere'$"):
         save_parameters(tmp_path / "nowhere" / "p.json", [Value(1.0)])

@@ -9,6 +9,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+import minigrad
 from minigrad.cli import app
 
 
@@ -61,8 +62,9 @@ def test_grad_of_a_bare_variable_a_constant_and_a_leading_minus():
     [
         (["a +", "a=1"], "ends where a number"),
         (["a + b", "a=1"], "no value for b; add b=…"),
-        (["a", "a=1", "z=2"], "the expression has no z"),
-        (["a", "a=x"], "a=x: 'x' is not a number"),
+        (["a", "a=1", "z=2"], "the expression has no z; leave out z=…"),
+        (["a", "a=x"], "a=x: 'x' is not a number; write a=0.5"),
+        (["a*exp", "a=1", "exp=2"], "exp is a function; give the variable another name"),
         (["a", "a"], "'a' is not of the form name=number"),
         (["a", "a=1", "a=2"], "a is given twice"),
         (["foo(a)", "a=1"], "no function 'foo'"),
@@ -76,14 +78,18 @@ def test_mistakes_exit_with_2_and_say_what_to_do(arguments, words):
     assert done.stdout == ""
 
 
-def test_the_installed_command_runs():
+def test_it_runs_as_a_module_too():
     done = subprocess.run(
-        [sys.executable, "-c", "from minigrad.cli import main; main()", "grad", "a*a", "a=3"],
+        [sys.executable, "-m", "minigrad", "grad", "a*a", "a=3"],
         capture_output=True,
         text=True,
         check=True,
     )
     assert done.stdout.startswith("a*a = 9")
+
+
+def test_version():
+    assert run("--version").output == f"minigrad {minigrad.__version__}\n"
 
 
 def test_help():

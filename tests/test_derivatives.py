@@ -183,6 +183,10 @@ def test_bad_arguments():
         grad(3.0, [Value(1.0)])
     with pytest.raises(TypeError, match=r"grad\(…, inputs\): got float"):
         grad(Value(1.0), [2.0])
+    with pytest.raises(TypeError, match=r"got float; give a list"):
+        grad(Value(1.0), 2.0)
+    with pytest.raises(TypeError, match=r"grad\(f\(x\), x\)"):
+        grad(lambda v: v * v, Value(1.0))
 
 
 def test_where_and_numbers_differentiate_again():

@@ -52,8 +52,12 @@ def test_dot_wants_as_many_of_each():
 def test_bad_arguments_name_the_function():
     with pytest.raises(TypeError, match="maximum: got str"):
         minigrad.maximum(Value(1.0), "2")
-    with pytest.raises(TypeError, match="tanh: got list"):
+    with pytest.raises(TypeError, match=r"tanh: got list.*\[tanh\(x\) for x in xs\]"):
         minigrad.tanh([1.0])
+    with pytest.raises(TypeError, match=r"sum\(xs\): got int; give a list: \[3, …\]"):
+        minigrad.sum(3)
+    with pytest.raises(TypeError, match=r"softmax\(xs\): got Value; give a list"):
+        minigrad.softmax(Value(1.0))
     with pytest.raises(TypeError, match=r"where\(v > 0, a, b\)"):
         minigrad.where(Value(1.0), 1, 2)
 

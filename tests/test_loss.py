@@ -98,6 +98,22 @@ def test_batches_are_means():
         (lambda: cross_entropy(values(1.0, 2.0), -1), "class -1"),
     ],
 )
-def test_bad_arguments(attempt, words):
+def test_bad_values(attempt, words):
     with pytest.raises(ValueError, match=words):
+        attempt()
+
+
+@pytest.mark.parametrize(
+    ("attempt", "words"),
+    [
+        (lambda: hinge(Value(1.0), [1]), r"hinge\(predictions, …\): got Value; give a list"),
+        (lambda: hinge(values(1.0), 1), r"hinge\(…, targets\): got int; give a list"),
+        (
+            lambda: cross_entropy(values(1.0, 2.0), [0, 1]),
+            "list of logits per example: got Val",
+        ),
+    ],
+)
+def test_a_number_where_a_list_belongs(attempt, words):
+    with pytest.raises(TypeError, match=words):
         attempt()

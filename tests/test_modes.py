@@ -10,7 +10,15 @@ import threading
 import pytest
 
 import minigrad
-from minigrad import NonFiniteError, StaleDataError, Value, grad, no_grad, strict
+from minigrad import (
+    NonFiniteError,
+    NotDifferentiableError,
+    StaleDataError,
+    Value,
+    grad,
+    no_grad,
+    strict,
+)
 
 
 def here():
@@ -120,6 +128,14 @@ def test_strict_backward_looks_at_custom_steps_too():
     with strict(), pytest.raises(NonFiniteError, match="'mine'.*gradient of a to nan"):
         out.backward()
     assert a.grad == 0.0
+
+
+def test_strict_backward_notices_a_forgotten_backward():
+    a = Value(1.0)
+    out = Value(2.0, (a,), "mine")
+    out.backward()
+    with strict(), pytest.raises(NotDifferentiableError, match="'mine'.*forgotten"):
+        out.backward()
 
 
 @pytest.mark.parametrize("inside", [True, False])

@@ -75,12 +75,30 @@ def test_parameters_are_the_same_objects_each_time():
 @pytest.mark.parametrize(
     ("attempt", "words"),
     [
+        (lambda: MLP(3, 4), r"MLP\(nin, nouts\): got int; give a list: \[4"),
+        (lambda: Neuron(3)(2.0), r"ReLUNeuron\(3\)\(x\): got float; give a list"),
+    ],
+)
+def test_a_number_where_a_list_belongs(attempt, words):
+    with pytest.raises(TypeError, match=words):
+        attempt()
+
+
+def test_the_network_of_the_lecture_has_tanh_everywhere():
+    model = MLP(3, [4, 1], activation="tanh", output="tanh")
+    assert [n.activation for layer in model.layers for n in layer.neurons] == ["tanh"] * 5
+    assert MLP(3, [4, 1]).layers[-1].neurons[0].nonlin is False
+
+
+@pytest.mark.parametrize(
+    ("attempt", "words"),
+    [
         (lambda: Neuron(2, activation="rely"), "'rely'.*relu, tanh"),
         (lambda: Neuron(0), "whole number from 1"),
         (lambda: MLP(2, []), "nouts is empty"),
         (lambda: MLP(2, [3.5]), "got 3.5"),
         (lambda: Neuron(3)([1, 2]), r"ReLUNeuron\(3\) takes 3 inputs, got 2"),
-        (lambda: MLP(2, [2, 1])([1, 2, 3]), "takes 2 inputs, got 3"),
+        (lambda: MLP(2, [2, 1])([[1, 2], [3, 4], [5, 6]]), "got 3.*one point at a time"),
     ],
 )
 def test_bad_sizes(attempt, words):

@@ -7,6 +7,7 @@ import gc
 import pickle
 import resource
 import sys
+import threading
 
 import pytest
 
@@ -231,6 +232,28 @@ def test_a_deep_graph_is_built_run_copied_pickled_and_freed_without_recursion():
     assert topological_order(made)[0].grad == 1.0
     made = v = None
     assert sys.getrecursionlimit() == limit
+
+
+def test_a_deep_graph_in_a_thread_with_a_small_stack():
+    # The C stack counts too: freeing and copying must not use it up, node by node.
+    outcome = []
+
+    def work():
+        x, v = chain(100_000)
+        v.backward()
+        pickled = pickle.dumps(v)
+        made = copy.deepcopy(v)
+        del v
+        outcome.append((x.grad, made.data, pickle.loads(pickled).data))
+
+    old = threading.stack_size(512 * 1024)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(old)
+    assert outcome == [(1.0, 100_001.0, 100_001.0)]
 
 
 @pytest.mark.heavy

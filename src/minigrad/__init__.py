@@ -21,8 +21,8 @@ from .errors import (
     NotDifferentiableError,
     StaleDataError,
 )
+from .functions import abs as abs
 from .functions import (
-    abs,
     acos,
     asin,
     atan,
@@ -53,17 +53,17 @@ from .functions import (
     softmax,
     softplus,
     sqrt,
-    sum,
     take,
     tan,
     tanh,
     where,
 )
+from .functions import sum as sum
 from .modes import no_grad, strict
 from .scalar import Value
+from .version import __version__
 
-__version__ = "0.1.0"
-
+# `sum` and `abs` are here too, but a star import must not put them over the built-in ones.
 __all__ = [
     "BackwardRunningError",
     "CheckpointError",
@@ -74,7 +74,7 @@ __all__ = [
     "NotDifferentiableError",
     "StaleDataError",
     "Value",
-    "abs",
+    "__version__",
     "acos",
     "asin",
     "atan",
@@ -116,7 +116,6 @@ __all__ = [
     "softplus",
     "sqrt",
     "strict",
-    "sum",
     "take",
     "tan",
     "tanh",

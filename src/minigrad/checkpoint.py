@@ -26,10 +26,11 @@ _VERSION = 1
 
 def save_parameters(path: str | os.PathLike[str], source: Module | Iterable[Value]) -> None:
     """Write the numbers of a module's parameters, or of a list of Values, to `path`."""
+    _require_path(path, "save_parameters")
     document = {
         "format": _FORMAT,
         "version": _VERSION,
-        "model": repr(source) if isinstance(source, Module) else "",
+        "model": _describe(source),
         # JSON has no inf and nan; as texts they survive every reader.
         "data": [x if math.isfinite(x) else str(x) for x in (p.data for p in _listed(source))],
     }
@@ -38,8 +39,15 @@ def save_parameters(path: str | os.PathLike[str], source: Module | Iterable[Valu
 
 def load_parameters(path: str | os.PathLike[str], target: Module | Iterable[Value]) -> None:
     """Read the numbers at `path` into a module's parameters, or into a list of Values."""
+    _require_path(path, "load_parameters")
     parameters = _listed(target)
-    numbers = _read(Path(path))
+    model, numbers = _read(Path(path))
+    expected = _describe(target)
+    if model and expected and model != expected:
+        raise CheckpointError(
+            f"{path}: saved from another model, {_brief(model)}, than {_brief(expected)}. Build "
+            "the same one, or pass a list of Values to load the numbers regardless."
+        )
     if len(numbers) != len(parameters):
         raise CheckpointError(
             f"{path}: holds {len(numbers)} parameters, but the model has {len(parameters)}. "
@@ -53,7 +61,25 @@ def _listed(source: Module | Iterable[Value]) -> Sequence[Value]:
     return source.parameters() if isinstance(source, Module) else list(source)
 
 
-def _read(path: Path) -> list[float]:
+def _describe(source: Module | Iterable[Value]) -> str:
+    """Return the text that two models must have in common; none for those that have no text."""
+    if isinstance(source, Module) and type(source).__repr__ is not object.__repr__:
+        return repr(source)
+    return ""
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= 90 else f"{text[:60]} … {text[-25:]}"
+
+
+def _require_path(path: Any, name: str) -> None:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(
+            f"{name}(path, model): got {type(path).__name__} as the path; the path comes first."
+        )
+
+
+def _read(path: Path) -> tuple[str, list[float]]:
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -67,7 +93,7 @@ def _read(path: Path) -> list[float]:
     data = document.get("data")
     if not isinstance(data, list) or not all(map(_is_saved_number, data)):
         raise CheckpointError(f"{path}: 'data' is not a list of numbers; the file is damaged.")
-    return [float(x) for x in data]
+    return str(document.get("model", "")), [float(x) for x in data]
 
 
 def _is_saved_number(x: object) -> bool:

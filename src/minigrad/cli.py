@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from .errors import ExpressionError
-from .expr import evaluate, names, parse
+from .expr import FUNCTIONS, evaluate, names, parse
 from .scalar import Value
+from .version import __version__
 
 __all__ = ["app", "main"]
 
@@ -24,16 +25,29 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"minigrad {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print it.")
+    ] = False,
+) -> None:
     """Write scalars. See every gradient."""
 
 
-@app.command(context_settings={"ignore_unknown_options": True})
+@app.command(
+    context_settings={"ignore_unknown_options": True},
+    epilog=f"Operators: + - * / **. Functions: {', '.join(FUNCTIONS)}.",
+)
 def grad(
     expression: Annotated[str, typer.Argument(help="such as '(a*b + c) * (a - c)'")],
     assignments: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME=NUMBER…", help="such as a=2 b=3 c=4")
+        list[str] | None, typer.Argument(metavar="NAME=NUMBER", help="such as a=2 b=3 c=4")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
 ) -> None:
@@ -44,7 +58,10 @@ def grad(
         result = evaluate(program, variables)
         unused = [name for name in variables if name not in names(program)]
         if unused:
-            raise ExpressionError(f"the expression has no {', '.join(unused)}.")
+            raise ExpressionError(
+                f"the expression has no {', '.join(unused)}; leave out "
+                f"{' '.join(f'{name}=…' for name in unused)}."
+            )
     except ExpressionError as error:
         Console(stderr=True, highlight=False).print(f"minigrad grad: {error}", markup=False)
         raise typer.Exit(2) from None
@@ -63,12 +80,17 @@ def _variables(assignments: list[str]) -> dict[str, Value]:
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals or not name.isidentifier() or not name.isascii():
             raise ExpressionError(f"{assignment!r} is not of the form name=number, such as a=2.")
+        if name in FUNCTIONS:
+            raise ExpressionError(f"{name} is a function; give the variable another name.")
         if name in variables:
             raise ExpressionError(f"{name} is given twice; give each variable once.")
         try:
             variables[name] = Value(float(text), label=name)
         except ValueError:
-            raise ExpressionError(f"{name}={text}: {text!r} is not a number.") from None
+            raise ExpressionError(
+                f"{name}={text}: {text!r} is not a number; write {name}=0.5, and the next "
+                "variable after a space."
+            ) from None
     return variables
 
 

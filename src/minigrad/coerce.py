@@ -1,13 +1,14 @@
-"""What counts as a number: everything a user may hand to a Value becomes a float here, or not."""
+"""What counts as a number, and as a list: whatever users hand in becomes a float here, or not."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-__all__ = ["as_float", "is_number"]
+__all__ = ["as_float", "as_list", "is_number"]
 
 
 def is_number(x: object) -> bool:
@@ -19,11 +20,12 @@ def is_number(x: object) -> bool:
 
 
 def as_float(x: Any, what: str) -> float:
-    """Return `x` as a float64; `what` names the place for the error message."""
+    """Return `x` as a float64; `what` names the place, or the function, for the error message."""
     if type(x) is float:
         return x
     if not is_number(x):
-        raise TypeError(f"{what}: got {type(x).__name__}; a Value holds one number. {_remedy(x)}")
+        wants = "it takes a Value or a number" if what.isidentifier() else "it holds one number"
+        raise TypeError(f"{what}: got {type(x).__name__}; {wants}. {_remedy(x, what)}")
     try:
         return float(x)
     except OverflowError:
@@ -35,21 +37,32 @@ def as_float(x: Any, what: str) -> float:
         raise TypeError(f"{what}: got {x!r}, which no float can hold. Use float('nan').") from None
 
 
-def _remedy(x: object) -> str:
+def _remedy(x: object, what: str) -> str:
+    each = what if what.isidentifier() else "Value"
     if isinstance(x, (str, bytes)):
-        return "Convert the text first: Value(float(text))."
+        return "Convert the text first: float(text)."
     if isinstance(x, complex):
         return "Complex numbers are not supported: use x.real and x.imag, a Value each."
     if x is None:
-        return "Is a return statement missing where this None comes from?"
+        return "Write 0.0 for nothing yet; or is a return missing where this None comes from?"
     if hasattr(x, "backward") and hasattr(x, "data"):
-        return (
-            "Use the Value itself, v.data for its number, or v.detach() for a copy without history."
-        )
+        return "Take its number, v.data; a copy without history is v.detach()."
     if hasattr(x, "ndim") and hasattr(x, "item"):
-        if getattr(x, "ndim", 1) == 0:
+        if x.ndim == 0:
             return "Use x.item()."
-        return "Use [Value(x) for x in xs.ravel()], a Value per element."
-    if isinstance(x, (list, tuple, set, frozenset, range)):
-        return "Use [Value(x) for x in xs]."
-    return "Use Value(float(x)) if it stands for one number."
+        return f"Take one element at a time: [{each}(x) for x in xs.ravel()]."
+    if isinstance(x, Iterable):
+        return f"Take one element at a time: [{each}(x) for x in xs]."
+    return "Use float(x) if it stands for one number."
+
+
+def as_list(xs: Any, what: str) -> list[Any]:
+    """Return the elements of `xs`; `what` names the argument for the error message."""
+    if isinstance(xs, (str, bytes)) or not isinstance(xs, Iterable):
+        raise TypeError(f"{what}: got {type(xs).__name__}; give a list: [{_shown(xs)}, …].")
+    return list(xs)
+
+
+def _shown(x: object) -> str:
+    text = str(x)
+    return text if len(text) <= 40 else type(x).__name__

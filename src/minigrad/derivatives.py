@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .coerce import as_float
+from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .functions import VALUES
 from .graph import topological_order
@@ -138,7 +138,7 @@ def _refuse_by_hand(node: Value, *, second: bool) -> None:
 
 
 def _listed(values: Value | Iterable[Value], what: str) -> list[Value]:
-    found = [values] if isinstance(values, Value) else list(values)
+    found = [values] if isinstance(values, Value) else as_list(values, what)
     for value in found:
         _require_value(value, what)
     return found
@@ -146,4 +146,5 @@ def _listed(values: Value | Iterable[Value], what: str) -> list[Value]:
 
 def _require_value(value: Any, what: str) -> None:
     if not isinstance(value, Value):
-        raise TypeError(f"{what}: got {type(value).__name__}; give the Value itself.")
+        hint = "call it first: grad(f(x), x)" if callable(value) else "give the Value itself"
+        raise TypeError(f"{what}: got {type(value).__name__}; {hint}.")

@@ -10,6 +10,7 @@ Every number is a float.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -34,9 +35,14 @@ FUNCTIONS["leaky_relu"] = 1
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<call>[A-Za-z_][A-Za-z_0-9]*)\s*\("
     r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
     r"|(?P<symbol>\*\*|[-+*/(),]))"
 )
+_HINTS = {
+    "^": "; a power is written with **",
+    ".": "; a function is written tanh(x), not x.tanh() or math.tanh(x)",
+}
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "**": 4}
 
 
@@ -54,54 +60,17 @@ def parse(text: str) -> list[Token]:
         raise ExpressionError(
             f"the expression has {len(text)} characters; the limit is {MAX_LENGTH}."
         )
-    program: list[Token] = []
-    waiting: list[_Waiting] = []
-    expects_operand = True
-    position = 0
-    end = len(text.rstrip())
+    yard = _Yard(text)
+    position, end = 0, len(text.rstrip())
     while position < end:
         match = _TOKEN.match(text, position)
         if match is None:
             at = position + len(text[position:]) - len(text[position:].lstrip())
-            raise _error(f"unexpected {text[at]!r}", text, at)
-        kind, token, at = str(match.lastgroup), str(match[match.lastgroup or 0]), match.end()
-        start = at - len(token)
-        position = at
-        if kind == "name" and text[at:].lstrip().startswith("("):
-            if not expects_operand:
-                raise _error(f"an operator is missing before {token!r}", text, start)
-            _require_function(token, text, start)
-            position = text.index("(", at) + 1
-            waiting.append(_Waiting("call", token, start))
-        elif kind in ("number", "name"):
-            if not expects_operand:
-                raise _error(f"an operator is missing before {token!r}", text, start)
-            program.append(Token(kind, token))
-            expects_operand = False
-        elif token == "(":
-            if not expects_operand:
-                raise _error("an operator is missing before '('", text, start)
-            waiting.append(_Waiting("(", "(", start))
-        elif expects_operand:
-            if token not in ("+", "-"):
-                raise _error(f"a number or a name is missing before {token!r}", text, start)
-            if token == "-":
-                waiting.append(_Waiting("operator", "negate", start))
-        elif token in (")", ","):
-            _close(token, program, waiting, text, start)
-            expects_operand = token == ","
-        else:
-            _unwind(program, waiting, token)
-            waiting.append(_Waiting("operator", token, start))
-            expects_operand = True
-    if expects_operand:
-        raise _error("the expression ends where a number or a name is expected", text, len(text))
-    while waiting:
-        top = waiting.pop()
-        if top.kind != "operator":
-            raise _error("this parenthesis is never closed", text, top.position)
-        program.append(Token("operator", top.text))
-    return program
+            raise _error(f"unexpected {text[at]!r}{_HINTS.get(text[at], '')}", text, at)
+        kind = str(match.lastgroup)
+        position = match.end()
+        yard.read(kind, match[kind], match.start(kind))
+    return yard.finish()
 
 
 class _Waiting(NamedTuple):
@@ -113,41 +82,90 @@ class _Waiting(NamedTuple):
     arguments: int = 1  # so far, for a call
 
 
-def _unwind(program: list[Token], waiting: list[_Waiting], operator: str) -> None:
-    """Move what binds tighter than `operator` to the program; `**` groups to the right."""
-    while waiting and waiting[-1].kind == "operator":
-        here, before = _PRECEDENCE[operator], _PRECEDENCE[waiting[-1].text]
-        if before < here or (before == here and operator == "**"):
-            break
-        program.append(Token("operator", waiting.pop().text))
+class _Yard:
+    """Dijkstra's shunting yard: operands go straight to the program, operators wait their turn."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.program: list[Token] = []
+        self.waiting: list[_Waiting] = []
+        self.expects_operand = True
 
-def _close(
-    token: str, program: list[Token], waiting: list[_Waiting], text: str, position: int
-) -> None:
-    while waiting and waiting[-1].kind == "operator":
-        program.append(Token("operator", waiting.pop().text))
-    if not waiting or (token == "," and waiting[-1].kind != "call"):
-        raise _error(f"this {token!r} has no open parenthesis to belong to", text, position)
-    top = waiting.pop()
-    if token == ",":
-        waiting.append(top._replace(arguments=top.arguments + 1))
-    elif top.kind == "call":
-        arity = FUNCTIONS[top.text]
-        if arity is not None and top.arguments != arity:
-            plural = "" if arity == 1 else "s"
-            message = f"{top.text} takes {arity} argument{plural}, got {top.arguments}"
-            raise _error(message, text, top.position)
-        program.append(Token("call", top.text, top.arguments))
+    def read(self, kind: str, token: str, position: int) -> None:
+        if kind in ("number", "name", "call") or token == "(":
+            if not self.expects_operand:
+                raise _error(f"an operator is missing before {token!r}", self.text, position)
+            self._read_operand(kind, token, position)
+        elif self.expects_operand:
+            if token not in ("+", "-"):
+                message = f"a number or a name is missing before {token!r}"
+                raise _error(message, self.text, position)
+            if token == "-":
+                self.waiting.append(_Waiting("operator", "negate", position))
+        elif token in (")", ","):
+            self._close(token, position)
+            self.expects_operand = token == ","
+        else:
+            self._unwind(token)
+            self.waiting.append(_Waiting("operator", token, position))
+            self.expects_operand = True
+
+    def _read_operand(self, kind: str, token: str, position: int) -> None:
+        if kind == "call":
+            _require_function(token, self.text, position)
+            self.waiting.append(_Waiting("call", token, position))
+        elif token == "(":
+            self.waiting.append(_Waiting("(", token, position))
+        elif token in FUNCTIONS:
+            raise _error(f"{token} is a function: write {token}(…)", self.text, position)
+        else:
+            self.program.append(Token(kind, token))
+            self.expects_operand = False
+
+    def _unwind(self, operator: str) -> None:
+        """Move what binds tighter than `operator` to the program; `**` groups to the right."""
+        here = _PRECEDENCE[operator]
+        while self.waiting and self.waiting[-1].kind == "operator":
+            before = _PRECEDENCE[self.waiting[-1].text]
+            if before < here or (before == here and operator == "**"):
+                break
+            self.program.append(Token("operator", self.waiting.pop().text))
+
+    def _close(self, token: str, position: int) -> None:
+        while self.waiting and self.waiting[-1].kind == "operator":
+            self.program.append(Token("operator", self.waiting.pop().text))
+        if not self.waiting or (token == "," and self.waiting[-1].kind != "call"):
+            message = f"this {token!r} has no open parenthesis to belong to"
+            raise _error(message, self.text, position)
+        top = self.waiting.pop()
+        if token == ",":
+            self.waiting.append(top._replace(arguments=top.arguments + 1))
+        elif top.kind == "call":
+            arity = FUNCTIONS[top.text]
+            if arity is not None and top.arguments != arity:
+                plural = "" if arity == 1 else "s"
+                message = f"{top.text} takes {arity} argument{plural}, got {top.arguments}"
+                raise _error(message, self.text, top.position)
+            self.program.append(Token("call", top.text, top.arguments))
+
+    def finish(self) -> list[Token]:
+        if self.expects_operand:
+            message = "the expression ends where a number or a name is expected"
+            raise _error(message, self.text, len(self.text))
+        while self.waiting:
+            top = self.waiting.pop()
+            if top.kind != "operator":
+                raise _error("this parenthesis is never closed", self.text, top.position)
+            self.program.append(Token("operator", top.text))
+        return self.program
 
 
 def _require_function(name: str, text: str, position: int) -> None:
     if name not in FUNCTIONS:
-        raise _error(
-            f"there is no function {name!r}; there are {', '.join(sorted(FUNCTIONS))}",
-            text,
-            position,
-        )
+        close = [known for known in FUNCTIONS if known.startswith(name)]
+        close = close or difflib.get_close_matches(name, FUNCTIONS)
+        there_is = f"did you mean {close[0]}?" if close else "there are " + ", ".join(FUNCTIONS)
+        raise _error(f"there is no function {name!r}; {there_is}", text, position)
 
 
 def _error(message: str, text: str, position: int) -> ExpressionError:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from .coerce import as_list
 from .ops import OPS
 from .scalar import Value, apply, select
 
@@ -177,7 +178,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 def sum(xs: Iterable[Any]) -> Any:
     """Add Values and numbers in one node; like the built-in, 0 for none."""
-    return apply(OPS["sum"], *xs)
+    return apply(OPS["sum"], *as_list(xs, "sum(xs)"))
 
 
 def mean(xs: Iterable[Any]) -> Any:
@@ -186,7 +187,7 @@ def mean(xs: Iterable[Any]) -> Any:
 
 def dot(xs: Iterable[Any], ys: Iterable[Any]) -> Any:
     """Return the sum of the products, in one node."""
-    xs, ys = list(xs), list(ys)
+    xs, ys = as_list(xs, "dot(xs, …)"), as_list(ys, "dot(…, ys)")
     if len(xs) != len(ys):
         raise ValueError(f"dot(xs, ys): {len(xs)} and {len(ys)} elements; give as many of each.")
     return apply(OPS["dot"], *xs, *ys)
@@ -213,7 +214,7 @@ def take(rows: Sequence[Any], index: Any) -> Any:
 
 
 def _some(xs: Iterable[Any], name: str) -> list[Any]:
-    xs = list(xs)
+    xs = as_list(xs, f"{name}(xs)")
     if not xs:
         raise ValueError(f"{name}(xs): got nothing; give at least one Value or number.")
     return xs

@@ -87,7 +87,7 @@ def cycle_message(path: Sequence[Any], again: Any) -> str:
         names = [*names[:4], f"… {len(names) - 7} more …", *names[-3:]]
     return (
         f"the graph has a cycle: {' → '.join(names)}. A node cannot be its own operand, directly "
-        "or through others; look for an assignment to _prev or _children that closes the loop."
+        "or through others; look for an edit of _prev that closes the loop."
     )
 
 

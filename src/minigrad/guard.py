@@ -11,7 +11,7 @@ from math import isfinite, isnan
 from typing import Any
 
 from . import ieee
-from .errors import NonFiniteError, StaleDataError
+from .errors import NonFiniteError, NotDifferentiableError, StaleDataError
 from .ops import TABLE
 
 __all__ = ["calling_line", "check_fresh", "check_gradient", "check_value", "numbers"]
@@ -33,7 +33,13 @@ def check_value(node: Any, source: str) -> None:
 
 def check_fresh(node: Any) -> None:
     """Refuse a node whose operands would give another value by now."""
-    if not node._code:  # made by hand: nobody knows its rule
+    if not node._code:  # made by hand: nobody knows its rule, but there has to be one
+        rare = node._rare
+        if rare is not None and rare.operands and rare.step is None and not rare.partials:
+            raise NotDifferentiableError(
+                f"the node {node._op!r} has operands but no _backward, so no gradient gets past "
+                "it. Was `out._backward = _backward` forgotten?"
+            )
         return
     row = TABLE[node._code]
     value = row.value(ieee, *numbers(node))

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .coerce import as_list
 from .functions import logsumexp, mean, relu, softplus
 from .functions import sum as sum_of
 from .scalar import Value
@@ -23,7 +24,7 @@ def mse(predictions: Iterable[Any], targets: Iterable[Any]) -> Any:
 
 def hinge(scores: Iterable[Any], targets: Iterable[Any]) -> Any:
     """Return the max-margin loss `max(0, 1 - target * score)`; targets are -1 or +1."""
-    targets = list(targets)
+    targets = as_list(targets, "hinge(…, targets)")
     for target in targets:
         if target not in (-1, 1):
             raise ValueError(f"hinge(scores, targets): targets are -1 or +1, got {target!r}.")
@@ -36,7 +37,7 @@ def binary_cross_entropy(logits: Iterable[Any], targets: Iterable[Any]) -> Any:
     It takes the logits themselves: through `sigmoid` and `log`, a confident mistake would be
     infinitely wrong.
     """
-    targets = list(targets)
+    targets = as_list(targets, "binary_cross_entropy(…, targets)")
     for target in targets:
         if not 0.0 <= target <= 1.0:
             raise ValueError(
@@ -62,6 +63,7 @@ def cross_entropy(logits: Sequence[Any], targets: Any) -> Any:
     """
 
     def one(row: Sequence[Any], target: Any) -> Any:
+        row = as_list(row, "cross_entropy(logits, …): one list of logits per example")
         index = operator.index(target)
         if not 0 <= index < len(row):
             raise ValueError(
@@ -84,7 +86,8 @@ def l2(parameters: Iterable[Any]) -> Any:
 def _average(
     name: str, predictions: Iterable[Any], targets: Iterable[Any], one: Callable[[Any, Any], Any]
 ) -> Any:
-    predictions, targets = list(predictions), list(targets)
+    predictions = as_list(predictions, f"{name}(predictions, …)")
+    targets = as_list(targets, f"{name}(…, targets)")
     if len(predictions) != len(targets):
         raise ValueError(
             f"{name}: {len(predictions)} predictions but {len(targets)} targets; give one for each."

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from .coerce import as_list
 from .functions import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from .scalar import Value
 
@@ -60,12 +61,16 @@ class Neuron(Module):
             )
         self.w = [Value(rng.uniform(-1, 1)) for _ in range(nin)]
         self.b = Value(0)
-        self.nonlin = nonlin
+        self.nonlin = nonlin and activation != "linear"
         self.activation = activation if nonlin else "linear"
 
     def __call__(self, x: Sequence[Any]) -> Value:
+        x = as_list(x, f"{self!r}(x)")
         if len(x) != len(self.w):
-            raise ValueError(f"{self!r} takes {len(self.w)} inputs, got {len(x)}.")
+            raise ValueError(
+                f"{self!r} takes {len(self.w)} inputs, got {len(x)}. It takes one point at a time: "
+                "[model(point) for point in points]."
+            )
         total = self.b
         for weight, value in zip(self.w, x, strict=True):
             total = total + weight * value
@@ -99,15 +104,23 @@ class Layer(Module):
 
 
 class MLP(Module):
-    """A multi-layer perceptron: `MLP(2, [16, 16, 1])` has 337 parameters. The last layer is linear.
+    """A multi-layer perceptron: `MLP(2, [16, 16, 1])` has 337 parameters.
 
-    `seed` makes the initial weights reproducible whatever else uses Python's generator.
+    As in the micrograd package, layers are ReLU and the last one is linear. The network of the
+    lecture has tanh everywhere: `activation="tanh", output="tanh"`. `seed` makes the initial
+    weights reproducible whatever else uses Python's generator.
     """
 
     def __init__(
-        self, nin: int, nouts: Sequence[int], *, activation: str = "relu", seed: int | None = None
+        self,
+        nin: int,
+        nouts: Sequence[int],
+        *,
+        activation: str = "relu",
+        output: str = "linear",
+        seed: int | None = None,
     ) -> None:
-        sizes = [nin, *nouts]
+        sizes = [nin, *as_list(nouts, "MLP(nin, nouts)")]
         _require_sizes(sizes, "MLP(nin, nouts)")
         if len(sizes) < 2:
             raise ValueError(
@@ -116,7 +129,7 @@ class MLP(Module):
         rng = random if seed is None else random.Random(seed)
         last = len(sizes) - 2
         self.layers = [
-            Layer(size, following, nonlin=k != last, activation=activation, rng=rng)
+            Layer(size, following, activation=output if k == last else activation, rng=rng)
             for k, (size, following) in enumerate(pairwise(sizes))
         ]
 

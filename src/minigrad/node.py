@@ -19,14 +19,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Self
 
 from . import ieee
-from .coerce import as_float
+from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .graph import topological_order
 from .guard import numbers
-from .modes import is_recording
 from .ops import OPS, TABLE
 
-__all__ = ["Node", "Rare"]
+__all__ = ["Node", "Rare", "as_operands"]
 
 _POW = OPS["pow"].code
 _WHERE = OPS["where"].code
@@ -74,44 +73,6 @@ class Node:
     _code: int  # the row of the table; 0 for a leaf or a node made by hand
     _mark: int  # when a pass last came by
     _rare: Rare | None
-
-    def __init__(
-        self,
-        data: Any,
-        _children: Iterable[Any] = (),
-        _op: str | Iterable[float] = "",
-        label: str = "",
-    ) -> None:
-        self._data = as_float(data, "Value(data)")
-        self._grad = 0.0
-        self._a = self._b = self._rare = None
-        self._da = self._db = 0.0
-        self._code = self._mark = 0
-        if _children != () or _op != "":
-            self._make_by_hand(tuple(_children), _op)
-        if label:
-            self.label = label
-
-    def _make_by_hand(self, children: tuple[Any, ...], op: str | Iterable[float]) -> None:
-        for child in children:
-            if not isinstance(child, Node):
-                raise TypeError(
-                    f"Value(data, _children): got {type(child).__name__} among the children; "
-                    "each must be a Value: (self, other)."
-                )
-        if not is_recording():
-            return
-        rare = self._rare = Rare()
-        rare.operands = children
-        if isinstance(op, str):
-            rare.op = op
-            return
-        rare.partials = tuple(as_float(d, "Value(data, children, local_grads)") for d in op)
-        if len(rare.partials) != len(children):
-            raise ValueError(
-                f"Value(data, children, local_grads): {len(children)} children but "
-                f"{len(rare.partials)} local derivatives; give one for each child."
-            )
 
     # ---- what the lessons read and write ----------------------------------------------------
 
@@ -187,7 +148,7 @@ class Node:
 
     @_prev.setter
     def _prev(self, nodes: Iterable[Any]) -> None:
-        self._get_rare().prev = set(nodes)
+        self._get_rare().prev = set(as_operands(nodes, "v._prev = …"))
 
     # ---- operands, inside -------------------------------------------------------------------
 
@@ -211,7 +172,8 @@ class Node:
             return
         number, position = (self._da, 0) if self._a is None else (self._db, 1)
         partial = TABLE[self._code].partials[position](ieee, self._data, *numbers(self))
-        leaf = type(self)(number)
+        kind: Any = type(self)
+        leaf = kind(number)
         if self._mark:  # passes came by before anybody looked: what they would have given it
             leaf._grad = partial * self._grad
         rare.operands = (leaf,)
@@ -264,13 +226,13 @@ class Node:
     def __format__(self, spec: str) -> str:
         return format(self._data, spec) if spec else repr(self)
 
-    def __float__(self) -> NoReturn:
+    def __float__(self, *_: Any) -> NoReturn:
         raise TypeError(
             "a Value is not a float: the derivative would be lost without a trace. Write v.data "
             "for the number, or the Value's own function: v.exp() instead of math.exp(v)."
         )
 
-    __int__ = __float__
+    __int__ = __round__ = __trunc__ = __complex__ = __float__
 
     # ---- copies -----------------------------------------------------------------------------
 
@@ -314,6 +276,21 @@ class Node:
         own, slots = state
         attributes = {**(own or {}), **{k: v for k, v in slots.items() if k not in _FIELDS}}
         return (TABLE[self._code].name, numbers, self._a, self._b, extra, attributes)
+
+
+def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
+    """Return operands given by hand as a tuple; what is no node does not get into a graph."""
+    if isinstance(nodes, Node):
+        raise TypeError(
+            f"{what}: got a single Value; write (v,), with a comma, for a tuple of one."
+        )
+    operands = tuple(as_list(nodes, what))
+    for operand in operands:
+        if not isinstance(operand, Node):
+            raise TypeError(
+                f"{what}: got {type(operand).__name__} among the operands; each must be a Value."
+            )
+    return operands
 
 
 _new = object.__new__

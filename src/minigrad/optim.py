@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import cos, hypot, isfinite, pi, sqrt
 from typing import Any
 
+from .coerce import as_float, as_list
 from .scalar import Value
 
 __all__ = [
@@ -35,7 +36,9 @@ class Optimizer:
     """What all optimisers share: the parameters, the rate, the count of steps, the state."""
 
     def __init__(self, parameters: Iterable[Value], lr: float | Schedule) -> None:
-        self.parameters = list(parameters)
+        if hasattr(parameters, "parameters"):
+            raise TypeError(f"{type(self).__name__}(parameters): pass model.parameters().")
+        self.parameters = as_list(parameters, f"{type(self).__name__}(parameters)")
         for parameter in self.parameters:
             if not isinstance(parameter, Value):
                 raise TypeError(
@@ -52,6 +55,7 @@ class Optimizer:
                 "moved twice; pass each once."
             )
         if not callable(lr):
+            lr = as_float(lr, "lr")
             _require("lr", lr, lr >= 0.0 and isfinite(lr), "a finite number from 0 on")
         self._lr = lr
         self.steps = 0

@@ -1,4 +1,4 @@
-"""`Value`: one number that remembers how it was made, and can tell who is to blame for it.
+"""`Value`: one number that remembers how it was made.
 
 Every operation makes a node: its value, its operands, and one number per operand, the local
 derivative, worked out on the way forward. `backward()` then is a loop without a formula in it:
@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import guard, ieee
-from .coerce import as_float, is_number
+from .coerce import as_float, as_list, is_number
 from .errors import BackwardRunningError, CycleError
 from .graph import cycle_message
 from .modes import in_strict, is_recording, on_change
-from .node import Node, Rare
+from .node import Node, Rare, as_operands
 from .ops import OPS, TABLE, Op
 
 __all__ = ["Value", "apply", "select"]
@@ -217,6 +217,40 @@ class Value(Node):
     """
 
     __slots__ = ()
+
+    def __init__(
+        self,
+        data: Any,
+        _children: Iterable[Any] = (),
+        _op: str | Iterable[float] = "",
+        label: str = "",
+    ) -> None:
+        self._data = as_float(data, "Value(data)")
+        self._grad = 0.0
+        self._a = self._b = self._rare = None
+        self._da = self._db = 0.0
+        self._code = self._mark = 0
+        if _children != () or _op != "":
+            self._make_by_hand(_children, _op)
+        if label:
+            self.label = label
+
+    def _make_by_hand(self, children: Iterable[Any], op: str | Iterable[float]) -> None:
+        operands = as_operands(children, "Value(data, _children)")
+        if not is_recording():
+            return
+        rare = self._rare = Rare()
+        rare.operands = operands
+        if isinstance(op, str):
+            rare.op = op
+            return
+        what = "Value(data, children, local_grads)"
+        rare.partials = tuple(as_float(d, what) for d in as_list(op, what))
+        if len(rare.partials) != len(operands):
+            raise ValueError(
+                f"{what}: {len(operands)} children but {len(rare.partials)} local "
+                "derivatives; give one for each child."
+            )
 
     # ---- backward ---------------------------------------------------------------------------
 
