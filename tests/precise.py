@@ -19,6 +19,10 @@ def _logsumexp(*xs):
     return mp.log(mp.fsum(mp.exp(x) for x in xs))
 
 
+def _logistic(x):
+    return 1 / (1 + mp.exp(-x))
+
+
 def _dot(*xs):
     half = len(xs) // 2
     return mp.fsum(a * b for a, b in zip(xs[:half], xs[half:], strict=True))
@@ -52,7 +56,7 @@ DEFINITION = {
     "erf": mp.erf,
     "erfc": mp.erfc,
     "gelu": lambda x: x * mp.ncdf(x),
-    "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+    "sigmoid": _logistic,
     "softplus": lambda x: mp.log(1 + mp.exp(x)),
     "silu": lambda x: x / (1 + mp.exp(-x)),
     "relu": lambda x: max(x, mpf(0)),
@@ -79,8 +83,8 @@ VALUE_SCALE = {
     "logsumexp": lambda *xs: abs(max(xs)),
 }
 PARTIAL_SCALE = {
-    "gelu": mp.ncdf,  # Φ(x) + x φ(x) has a zero at -0.75
-    "silu": lambda x: 1 / (1 + mp.exp(-x)),  # and this one at -1.28
+    "gelu": lambda x: max(mp.ncdf(x), abs(x * mp.npdf(x))),  # their sum has a zero at -0.75
+    "silu": lambda x: max(_logistic(x), abs(x * _logistic(x) * _logistic(-x))),  # at -1.28
     "softmax": lambda *xs: mpf(1) / 4,  # sums over paths
     "log_softmax": lambda *xs: mpf(1),
 }

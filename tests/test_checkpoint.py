@@ -52,6 +52,22 @@ def test_another_model_is_refused_even_if_the_numbers_would_fit(tmp_path):
     assert [p.data for p in other.parameters()] != before
 
 
+def test_a_link_is_followed(tmp_path):
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    save_parameters(real, [Value(1.0)])
+    link.symlink_to(real)
+    save_parameters(link, [Value(2.0)])
+    assert link.is_symlink()
+    target = Value(0.0)
+    load_parameters(real, [target])
+    assert target.data == 2.0
+
+
+def test_only_values_are_saved(tmp_path):
+    with pytest.raises(TypeError, match="parameters are Values, got float"):
+        save_parameters(tmp_path / "p.json", [1.0])
+
+
 def test_swapped_arguments(tmp_path):
     with pytest.raises(TypeError, match="the path comes first"):
         save_parameters(MLP(1, [1]), tmp_path / "m.json")
@@ -74,6 +90,8 @@ def good(**changes):
         (json.dumps(good(data=[1.0, "x"])), "damaged"),
         (json.dumps(good(data=[1.0, True])), "damaged"),
         (json.dumps(good(data=None)), "damaged"),
+        (json.dumps(good(data=[1.0, 10**400])), "too large"),
+        ("[" * 100_000, "not a JSON text"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path, text, words):

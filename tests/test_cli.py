@@ -64,6 +64,8 @@ def test_grad_of_a_bare_variable_a_constant_and_a_leading_minus():
         (["a + b", "a=1"], "no value for b; add b=…"),
         (["a", "a=1", "z=2"], "the expression has no z; leave out z=…"),
         (["a", "a=x"], "a=x: 'x' is not a number; write a=0.5"),
+        (["a", "a=1_000"], "'1_000' is not a number"),
+        (["a :smile: b", "a=1"], "a :smile: b"),
         (["a*exp", "a=1", "exp=2"], "exp is a function; give the variable another name"),
         (["a", "a"], "'a' is not of the form name=number"),
         (["a", "a=1", "a=2"], "a is given twice"),

@@ -13,7 +13,7 @@ from programs import call_jax, call_minigrad, call_mpmath, random_program, run
 from test_ops import ROWS, discrete, samples
 
 import minigrad
-from minigrad import NotDifferentiableError, Value, grad, hessian, jacobian, jvp
+from minigrad import NotDifferentiableError, StaleDataError, Value, grad, hessian, jacobian, jvp
 
 near = pytest.approx
 
@@ -143,6 +143,8 @@ def test_jvp_pushes_tangents_forward():
     assert jvp(middle * x, [middle], [1.0]) == 2.0  # an input may be in the middle of the graph
     with pytest.raises(ValueError, match="2 inputs but 1 tangents"):
         jvp(x * y, [x, y], [1.0])
+    with pytest.raises(TypeError, match=r"jvp\(…, tangents\): got float; give a list"):
+        jvp(x * y, [x], 1.0)
 
 
 @given(st.integers(0, 2**32))
@@ -187,6 +189,30 @@ def test_bad_arguments():
         grad(Value(1.0), 2.0)
     with pytest.raises(TypeError, match=r"grad\(f\(x\), x\)"):
         grad(lambda v: v * v, Value(1.0))
+
+
+def test_second_derivatives_far_out_and_near_zero():
+    def second(f, x):
+        v = Value(x)
+        return grad(grad(f(v), v, create_graph=True), v)
+
+    assert second(Value.tanh, 800.0) == 0.0
+    assert second(Value.sigmoid, -800.0) == 0.0
+    assert second(Value.asin, 1e-17) == near(1e-17, rel=1e-15)
+    assert second(Value.acos, 1e-10) == near(-1e-10, rel=1e-15)
+
+
+def test_data_changed_after_the_forward_pass():
+    x = Value(3.0)
+    y = x * x
+    x.data = 5.0
+    assert grad(y, x) == 6.0
+    assert jvp(y, [x], [1.0]) == 6.0
+    # The rules would run on the 5: there is no second derivative of what is no more.
+    with pytest.raises(StaleDataError, match=r"mul holds 9\.0.*run that again"):
+        grad(y, x, create_graph=True)
+    with minigrad.strict(), pytest.raises(StaleDataError):
+        jvp(y, [x], [1.0])
 
 
 def test_where_and_numbers_differentiate_again():

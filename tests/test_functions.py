@@ -32,7 +32,13 @@ def test_every_method_is_a_function_and_gives_the_same():
         method = getattr(Value(0.3), name, None)
         if method is None:
             continue
-        arguments = {"atan2": (0.7,), "minimum": (0.7,), "maximum": (0.1,), "clip": (-1, 1)}
+        arguments = {
+            "atan2": (0.7,),
+            "hypot": (2.0,),
+            "minimum": (0.7,),
+            "maximum": (0.1,),
+            "clip": (-1, 1),
+        }
         extra = arguments.get(name, ())
         assert method(*extra).data == getattr(functions, name)(Value(0.3), *extra).data
         assert method(*extra).data == getattr(functions, name)(0.3, *extra)
@@ -141,6 +147,12 @@ def test_a_confident_prediction_keeps_its_digits():
     assert logs[0].data == pytest.approx(-math.exp(-40.0), rel=1e-15)
     logs[0].backward()
     assert values[0].grad == pytest.approx(math.exp(-40.0), rel=1e-15)
+
+
+def test_what_is_not_a_number_stays_so():
+    assert math.isnan(minigrad.softmax([Value(math.nan)])[0].data)
+    assert all(math.isnan(p) for p in minigrad.softmax([math.nan, 1.0]))
+    assert minigrad.softmax([math.inf, 1.0]) == [1.0, 0.0]
 
 
 def test_ties_share_alike():

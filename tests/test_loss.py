@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import mpmath as mp
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +81,17 @@ def test_targets_may_be_values_where_that_makes_sense():
     loss = binary_cross_entropy([p], [t])
     assert loss.data == near(math.log(1 + math.exp(0.4)) - 0.25 * 0.4)
     assert grad(loss, t) == near(-0.4)
+
+
+def test_plain_numbers_follow_ieee_too():
+    assert mse([1e200], [0.0]) == math.inf
+
+
+def test_numpy_targets():
+    batch = [values(1.0, 2.0), values(0.0, 0.0)]
+    assert cross_entropy(batch, np.array([0, 1])).data == cross_entropy(batch, [0, 1]).data
+    assert cross_entropy(batch[0], np.int64(1)).data == cross_entropy(batch[0], 1).data
+    assert cross_entropy(batch[0], np.array(1)).data == cross_entropy(batch[0], 1).data
 
 
 def test_batches_are_means():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 import re
 import threading
+import time
 
 import pytest
 
@@ -16,6 +18,8 @@ from minigrad import (
     StaleDataError,
     Value,
     grad,
+    hessian,
+    modes,
     no_grad,
     strict,
 )
@@ -52,6 +56,93 @@ def test_no_grad_nests_decorates_and_ends_with_an_error():
     with pytest.raises(ZeroDivisionError), no_grad():
         1 / 0  # noqa: B018
     assert len((a + a)._operands) == 2
+
+
+def test_decorated_functions_run_in_many_threads_at_once():
+    a, seen = Value(2.0), []
+
+    @no_grad()
+    def work(delay):
+        time.sleep(delay)
+        seen.append((a * 2)._operands)
+
+    threads = [threading.Thread(target=work, args=(delay,)) for delay in (0.03, 0.06, 0.01)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [(), (), ()]
+    assert modes._open_blocks == 0
+    assert len((a * a)._operands) == 2
+
+
+def test_coroutines_and_tasks():
+    a = Value(2.0)
+
+    @no_grad()
+    async def inside():
+        await asyncio.sleep(0)
+        return (a * a)._operands
+
+    async def outside():
+        await asyncio.sleep(0)
+        return (a * a)._operands
+
+    async def late(closed):
+        before = (a * a)._operands
+        await closed.wait()
+        return before, (a * a)._operands
+
+    async def main():
+        assert await asyncio.gather(inside(), outside(), inside()) == [(), (a, a), ()]
+        closed = asyncio.Event()
+        with no_grad():
+            inherited = asyncio.create_task(late(closed))
+            await asyncio.sleep(0)
+        closed.set()
+        # a task started inside the block is inside it, until the block closes
+        assert await inherited == ((), (a, a))
+
+    asyncio.run(main())
+
+
+def test_a_block_closed_elsewhere_leaves_nothing_behind():
+    a = Value(2.0)
+
+    def suspended():
+        with no_grad():
+            yield
+
+    generator = suspended()
+    next(generator)
+    thread = threading.Thread(target=generator.close)
+    thread.start()
+    thread.join()
+    assert len((a * a)._operands) == 2
+    assert modes._open_blocks == 0
+
+
+def test_misuse_is_explained():
+    with pytest.raises(TypeError, match=r"@no_grad\(\)"):
+        no_grad(lambda: None)
+    with pytest.raises(TypeError, match=r"with strict\(\):"):
+
+        @strict()
+        def numbers():
+            yield 1
+
+
+def test_no_grad_stops_operations_of_ones_own():
+    a = Value(2.0)
+
+    def step():
+        a.grad += 3.0
+
+    with no_grad():
+        out = Value(6.0, (a,), "x3")
+        out._backward = step
+    (out * 2).backward()
+    assert a.grad == 0.0
 
 
 def test_no_grad_holds_for_its_own_thread_only():
@@ -146,7 +237,10 @@ def test_strict_refuses_data_changed_after_the_forward_pass(inside):
     if not inside:
         out = a * b + 1
     a.data = 5.0
-    with strict(), pytest.raises(StaleDataError, match=r"mul was 6\.0.*mul\(a=5\.0, b=3\.0\).*15"):
+    with (
+        strict(),
+        pytest.raises(StaleDataError, match=r"mul holds 6\.0.*mul\(a=5\.0, b=3\.0\).*15"),
+    ):
         out.backward()
     assert (a.grad, b.grad, out.grad) == (0.0, 0.0, 0.0)
     with strict(), pytest.raises(StaleDataError):
@@ -167,6 +261,31 @@ def test_strict_is_silent_about_sound_work():
     out = out + x.clip(0, 1) + 3 / x + minigrad.softmax([x, 1.0])[0]
     out.backward()
     assert x.grad == first
+
+
+def test_strict_notices_a_slope_that_changed_though_the_value_did_not():
+    a = Value(2.0)
+    out = abs(a)
+    a.data = -2.0
+    with strict(), pytest.raises(StaleDataError, match="abs holds 2"):
+        out.backward()
+
+
+def test_strict_looks_at_nodes_made_by_hand():
+    a = Value(1.0, label="a")
+    with strict(), pytest.raises(NonFiniteError, match=r"mine\(a=1\.0\) gave inf"):
+        Value(math.inf, (a,), "mine")
+
+
+def test_strict_is_silent_about_sound_second_derivatives():
+    with strict():
+        x = Value(0.0)
+        assert hessian(x**2, [x]) == [[2.0]]
+        assert grad(grad(x.tanh(), x, create_graph=True), x) == 0.0
+        far = Value(800.0)
+        assert grad(grad(far.tanh(), far, create_graph=True), far) == 0.0
+        with pytest.raises(NonFiniteError, match=r"derivative of sqrt\(0\.0\).* is inf"):
+            grad(x.sqrt(), x, create_graph=True)
 
 
 def test_strict_and_no_grad_together():

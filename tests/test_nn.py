@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
 import pytest
 
 from minigrad import Value
@@ -49,6 +50,7 @@ def test_a_neuron_is_its_formula(activation):
 
 
 def test_outputs_and_widths():
+    assert isinstance(MLP(np.int64(2), [3, 1])(map(Value, [1, 2])), Value)
     assert isinstance(Layer(2, 1)([1, 2]), Value)
     assert len(Layer(2, 3)([1, 2])) == 3
     assert isinstance(MLP(2, [1, 1, 1])([1, 2]), Value)

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from minigrad import NotDifferentiableError, Value, no_grad
+from minigrad import NotDifferentiableError, Value, grad, jvp, no_grad
 from minigrad.graph import topological_order
 
 
@@ -81,6 +81,15 @@ def test_looking_at_a_number_changes_no_gradient_and_comes_never_too_late(look):
     assert out._operands[1].grad == 20.0
 
 
+def test_a_number_shows_its_gradient_after_steps_by_hand_too():
+    x = Value(3.0)
+    out = x * 2
+    out.grad = 1.0
+    out._backward()
+    assert out._operands[1].grad == 3.0
+    assert x.grad == 2.0
+
+
 def test_attributes_of_ones_own():
     v = Value(1.0)
     v.momentum = 0.9
@@ -112,14 +121,21 @@ def test_what_is_known_only_to_a_function_is_not_made_up():
         out._local_grads  # noqa: B018
 
 
-def test_editing_prev_cuts_and_adds_as_in_micrograd():
+def test_editing_prev_edits_the_graph():
     a, b = Value(2.0), Value(3.0)
     inner = a * 2
     out = inner * b
     out._prev = {b}
     assert out._operands == (b,)
     out.backward()
-    assert (b.grad, inner.grad, a.grad) == (4.0, 3.0, 0.0)
+    assert (b.grad, inner.grad, a.grad) == (4.0, 0.0, 0.0)
+    assert grad(out, [b, inner]) == [4.0, 0.0]
+    assert [v.data for v in grad(out, [b, inner], create_graph=True)] == [4.0, 0.0]
+    assert jvp(out, [b, inner], [1.0, 1.0]) == 4.0
+    assert inner.grad == 0.0
+    given = [Value(k) for k in range(6)]
+    out._prev = given
+    assert out._operands == tuple(given)  # in the order given, whatever the layout of memory
 
 
 def test_detach():
@@ -211,6 +227,30 @@ def test_a_custom_step_cannot_be_copied_and_says_why():
             attempt(out)
     assert copy.deepcopy(a).data == 1.0
     assert pickle.loads(pickle.dumps(a * 2)).data == 2.0
+
+
+def test_attributes_may_refer_to_the_graph_in_circles():
+    a = Value(2.0)
+    b = a * a
+    a.parent, a.me, b.child = b, a, a
+    for made in (copy.deepcopy(b), pickle.loads(pickle.dumps(b))):
+        assert made._operands[0].parent is made
+        assert made._operands[0].me is made.child is made._operands[0]
+        assert made is not b
+
+
+def test_graphs_within_graphs_and_after_a_failed_dump():
+    x, v = chain(20_000)
+    x.other = Value(2.0) * Value(3.0)
+    middle = v._operands[0]._operands[0]
+    x.bad = lambda: None
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(v)
+    del x.bad
+    assert pickle.loads(pickle.dumps(middle)).data == middle.data
+    made = pickle.loads(pickle.dumps([v, middle]))
+    assert made[0]._operands[0]._operands[0] is made[1]
+    assert topological_order(made[0])[0].other.data == 6.0
 
 
 def chain(length):

@@ -61,7 +61,7 @@ def worst_error(op, *, count, digits=60, probe_digits=1000):
 
 @every_row
 def test_value_and_derivative_are_within_four_ulp_of_mpmath(op):
-    assert worst_error(op, count=60) <= LIMIT
+    assert worst_error(op, count=300) <= LIMIT
 
 
 def planted(op, k, wrong):

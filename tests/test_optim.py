@@ -133,6 +133,30 @@ def test_an_optimiser_follows_its_schedule():
     assert v.data == -1.5
 
 
+def test_the_rate_can_be_changed_and_must_be_a_rate():
+    v = Value(1.0)
+    v.grad = 1.0
+    optimizer = SGD([v], lr=0.5)
+    optimizer.lr = 0.25
+    optimizer.step()
+    assert v.data == 0.75
+    optimizer.lr = lambda t: math.nan
+    with pytest.raises(ValueError, match="lr=nan"):
+        optimizer.step()
+    assert (v.data, optimizer.steps) == (0.75, 1)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"steps": -1}, {"steps": None}, {"state": None}, {"state": {"third": [1.0, 1.0]}}],
+)
+def test_damaged_state_is_refused_whole(damage):
+    optimizer = Adam([Value(1.0), Value(2.0)])
+    with pytest.raises(ValueError, match="damaged"):
+        optimizer.load_state_dict({**optimizer.state_dict(), **damage})
+    assert (optimizer.steps, optimizer.state) == (0, {})
+
+
 def test_clipping():
     def gradients(*numbers):
         values = [Value(0.0) for _ in numbers]
@@ -148,6 +172,9 @@ def test_clipping():
     values = gradients(3.0, -4.0, 0.5)
     clip_grad_value(values, 1.0)
     assert [v.grad for v in values] == [1.0, -1.0, 0.5]
+    values = gradients(3.0, 4.0)
+    clip_grad_norm((v for v in values), 1.0)
+    assert [v.grad for v in values] == near([0.6, 0.8])
     values = gradients(1.0, math.nan)
     with pytest.raises(ValueError, match="norm of the gradients is nan"):
         clip_grad_norm(values, 1.0)
@@ -169,6 +196,7 @@ def test_clipping():
         (lambda v: SGD([v], momentum=1.5), ValueError, "momentum=1.5"),
         (lambda v: SGD([v], nesterov=True), ValueError, "without momentum"),
         (lambda v: Adam([v], betas=(0.9, 1.0)), ValueError, "betas"),
+        (lambda v: Adam([v], betas=(0.9,)), ValueError, "betas"),
         (lambda v: Adam([v], eps=0.0), ValueError, "eps"),
         (lambda v: AdamW([v], weight_decay=-1), ValueError, "weight_decay"),
         (lambda v: linear(1, 0, 0), ValueError, "steps"),

@@ -62,6 +62,7 @@ def test_every_real_number_becomes_a_float(number, data):
         (np.zeros(3), r"xs\.ravel\(\)"),
         (np.array(2.0), r"x\.item\(\)"),
         (1 + 2j, r"x\.real"),
+        (np.timedelta64(3), "one number"),
         (np.complex128(1j), r"x\.real"),
         (object(), r"Use float\(x\)"),
         (decimal.Decimal("sNaN"), "nan"),
@@ -80,8 +81,15 @@ def test_what_is_no_number_is_refused_with_a_remedy(bad, remedy):
 
 def test_an_int_too_large_for_a_float_says_so():
     for attempt in (lambda: Value(10**400), lambda: Value(1) * 10**400, lambda: 10**400 + Value(1)):
-        with pytest.raises(OverflowError, match=r"1329 bits.*float\('inf'\)"):
+        with pytest.raises(OverflowError, match=r"this int is too large.*float\('inf'\)"):
             attempt()
+
+
+def test_other_numbers_too_large_say_so():
+    for large in (fractions.Fraction(10**400), decimal.Decimal("1e400")):
+        with pytest.raises(OverflowError, match=f"this {type(large).__name__} is too large"):
+            Value(large)
+    assert Value(decimal.Decimal("-Infinity")).data == -math.inf
 
 
 @pytest.mark.parametrize(
@@ -190,6 +198,9 @@ def test_numpy_arrays_of_values():
         outs = getattr(np, name)(array)
         expected = getattr(np, name)(np.array([0.5, -1.0]))
         assert [v.data for v in outs] == pytest.approx(list(expected), rel=1e-15)
+    assert np.array([Value(1.0), Value(3.0)]).var().data == 1.0
+    assert np.array([Value(1.0), Value(3.0)]).std().data == 1.0
+    assert np.hypot(np.array([Value(3.0)]), np.array([Value(4.0)]))[0].data == 5.0
     total = np.dot(array, array) + np.abs(array).sum() + array.mean()
     total.backward()
     assert a.grad == pytest.approx(2 * 0.5 + 1 + 0.5)
@@ -380,6 +391,22 @@ def test_a_custom_step_may_replace_the_rule_of_an_ordinary_node():
     assert (a.grad, b.grad) == (1.0, 0.0)
     with pytest.raises(TypeError, match="function without arguments"):
         out._backward = 3
+
+
+def test_a_step_may_be_wrapped_as_notebooks_do():
+    a = Value(3.0)
+    out = a * a
+    calls = []
+    table_step = out._backward
+
+    def traced():
+        calls.append(out.grad)
+        table_step()
+
+    out._backward = traced
+    (out * 2).backward()
+    assert calls == [2.0]
+    assert a.grad == 12.0
 
 
 def test_local_derivatives_in_microgpts_style():

@@ -58,7 +58,11 @@ def load_parameters(path: str | os.PathLike[str], target: Module | Iterable[Valu
 
 
 def _listed(source: Module | Iterable[Value]) -> Sequence[Value]:
-    return source.parameters() if isinstance(source, Module) else list(source)
+    values = list(source.parameters() if isinstance(source, Module) else source)
+    for value in values:
+        if not isinstance(value, Value):
+            raise TypeError(f"parameters are Values, got {type(value).__name__} among them.")
+    return values
 
 
 def _describe(source: Module | Iterable[Value]) -> str:
@@ -82,7 +86,7 @@ def _require_path(path: Any, name: str) -> None:
 def _read(path: Path) -> tuple[str, list[float]]:
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: not a JSON text ({error}). Is it the right file?") from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise CheckpointError(f"{path}: not a file of {_FORMAT}. Is it the right file?")
@@ -93,7 +97,10 @@ def _read(path: Path) -> tuple[str, list[float]]:
     data = document.get("data")
     if not isinstance(data, list) or not all(map(_is_saved_number, data)):
         raise CheckpointError(f"{path}: 'data' is not a list of numbers; the file is damaged.")
-    return str(document.get("model", "")), [float(x) for x in data]
+    try:
+        return str(document.get("model", "")), [float(x) for x in data]
+    except OverflowError:
+        raise CheckpointError(f"{path}: a number in 'data' is too large for a float64.") from None
 
 
 def _is_saved_number(x: object) -> bool:

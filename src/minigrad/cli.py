@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .errors import ExpressionError
-from .expr import FUNCTIONS, evaluate, names, parse
+from .expr import FUNCTIONS, NUMBER, evaluate, names, parse
 from .scalar import Value
 from .version import __version__
 
@@ -63,7 +63,9 @@ def grad(
                 f"{' '.join(f'{name}=…' for name in unused)}."
             )
     except ExpressionError as error:
-        Console(stderr=True, highlight=False).print(f"minigrad grad: {error}", markup=False)
+        # The text is the user's own: nothing in it is markup, an emoji code or to be wrapped.
+        console = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+        console.print(f"minigrad grad: {error}", markup=False)
         raise typer.Exit(2) from None
     if isinstance(result, Value):
         result.backward()
@@ -84,13 +86,12 @@ def _variables(assignments: list[str]) -> dict[str, Value]:
             raise ExpressionError(f"{name} is a function; give the variable another name.")
         if name in variables:
             raise ExpressionError(f"{name} is given twice; give each variable once.")
-        try:
-            variables[name] = Value(float(text), label=name)
-        except ValueError:
+        if not NUMBER.fullmatch(text):
             raise ExpressionError(
                 f"{name}={text}: {text!r} is not a number; write {name}=0.5, and the next "
                 "variable after a space."
-            ) from None
+            )
+        variables[name] = Value(float(text), label=name)
     return variables
 
 
@@ -110,8 +111,8 @@ def _json_number(x: float) -> float | str:
 
 
 def _print_table(expression: str, result: float, variables: dict[str, Value]) -> None:
-    console = Console(highlight=False)
-    console.print(f"{expression} = {result:.10g}", markup=False)
+    console = Console(highlight=False, emoji=False)
+    console.print(f"{expression} = {result:.10g}", markup=False, soft_wrap=True)
     if not variables:
         return
     table = Table()

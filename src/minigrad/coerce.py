@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from decimal import Decimal
+from math import isinf
 from numbers import Real
 from typing import Any
 
@@ -13,10 +14,12 @@ __all__ = ["as_float", "as_list", "is_number"]
 
 def is_number(x: object) -> bool:
     """Tell whether `x` is a real number: Python's, a Fraction, a Decimal or a NumPy scalar."""
-    if isinstance(x, (float, int, Real, Decimal)):
+    if type(x) is float or type(x) is int:
         return True
     numpy = sys.modules.get("numpy")  # whoever holds a NumPy scalar has imported it
-    return numpy is not None and isinstance(x, numpy.generic) and x.dtype.kind in "biuf"
+    if numpy is not None and isinstance(x, numpy.generic):
+        return x.dtype.kind in "biuf"
+    return isinstance(x, (Real, Decimal))
 
 
 def as_float(x: Any, what: str) -> float:
@@ -27,14 +30,18 @@ def as_float(x: Any, what: str) -> float:
         wants = "it takes a Value or a number" if what.isidentifier() else "it holds one number"
         raise TypeError(f"{what}: got {type(x).__name__}; {wants}. {_remedy(x, what)}")
     try:
-        return float(x)
+        number = float(x)
+        too_large = isinf(number) and isinstance(x, Decimal) and not x.is_infinite()
     except OverflowError:
-        raise OverflowError(
-            f"{what}: this int has {x.bit_length()} bits; a float64 ends near 1.8e308. "
-            "Scale the number down, or write float('inf')."
-        ) from None
+        too_large = True
     except ValueError:  # Decimal('sNaN')
         raise TypeError(f"{what}: got {x!r}, which no float can hold. Use float('nan').") from None
+    if too_large:
+        raise OverflowError(
+            f"{what}: this {type(x).__name__} is too large; a float64 ends near 1.8e308. "
+            "Scale the number down, or write float('inf')."
+        )
+    return number
 
 
 def _remedy(x: object, what: str) -> str:
@@ -45,7 +52,7 @@ def _remedy(x: object, what: str) -> str:
         return "Complex numbers are not supported: use x.real and x.imag, a Value each."
     if x is None:
         return "Write 0.0 for nothing yet; or is a return missing where this None comes from?"
-    if hasattr(x, "backward") and hasattr(x, "data"):
+    if hasattr(x, "_local_grads") or (hasattr(x, "backward") and not hasattr(x, "ndim")):
         return "Take its number, v.data; a copy without history is v.detach()."
     if hasattr(x, "ndim") and hasattr(x, "item"):
         if x.ndim == 0:

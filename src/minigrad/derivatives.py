@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from . import guard
 from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .functions import VALUES
 from .graph import topological_order
+from .modes import in_strict, tolerant
 from .ops import TABLE
 from .scalar import Value, gradients
 
@@ -61,7 +63,7 @@ def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
     cost does not depend on the number of inputs. One output gives a float, several a list.
     """
     wanted = _listed(inputs, "jvp(…, inputs, …)")
-    rates = [as_float(tangent, "jvp(…, tangents)") for tangent in tangents]
+    rates = [as_float(rate, "jvp(…, tangents)") for rate in as_list(tangents, "jvp(…, tangents)")]
     if len(rates) != len(wanted):
         raise ValueError(
             f"jvp(outputs, inputs, tangents): {len(wanted)} inputs but {len(rates)} tangents; "
@@ -70,11 +72,10 @@ def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
     moving: dict[int, float] = {}
     for node, rate in zip(wanted, rates, strict=True):
         moving[id(node)] = moving.get(id(node), 0.0) + rate
-    seeds = set(moving)
     roots = _listed(outputs, "jvp(outputs, …)")
     for root in roots:
         for node in topological_order(root, Value._links):
-            if id(node) in seeds:  # an input moves as it is told, whatever it was made from
+            if id(node) in moving:  # an input moves as it is told, whatever it was made from
                 continue
             rate = 0.0
             for operand, partial in _known_links(node):
@@ -88,35 +89,48 @@ def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
 
 def _known_links(node: Value) -> Iterable[tuple[Value, float]]:
     _refuse_by_hand(node, second=False)
+    if in_strict():
+        guard.check_fresh(node)
     return node._links_and_partials()
 
 
 def _graph_of_gradients(root: Value, inputs: Sequence[Value]) -> list[Value]:
-    """Run the backward pass on Values: the chain rule again, with a graph as its result."""
+    """Run the backward pass on Values: the chain rule again, with a graph as its result.
+
+    The rules run on the operands as they are now, so `.data` must be that of the forward pass.
+    """
     adjoint: dict[int, Value] = {id(root): Value(1.0)}
     for node in reversed(topological_order(root, Value._links)):
         arriving = adjoint.get(id(node))
-        if arriving is None or not node._links():
+        links = node._links()
+        if arriving is None or not links:
             continue
         _refuse_by_hand(node, second=True)
-        row = TABLE[node._code]
-        arguments = node._arguments()
-        for operand, partial in _derivatives(row, node, arguments):
+        guard.check_fresh(node)
+        for operand, partial in _derivatives(node):
+            if not any(operand is link for link in links):  # taken out of _prev
+                continue
             contribution = arriving if partial == 1.0 else arriving * partial
             known = adjoint.get(id(operand))
             adjoint[id(operand)] = contribution if known is None else known + contribution
     return [adjoint[id(node)] if id(node) in adjoint else Value(0.0) for node in inputs]
 
 
-def _derivatives(row: Any, node: Value, arguments: Sequence[Any]) -> list[tuple[Value, Any]]:
+def _derivatives(node: Value) -> list[tuple[Value, Any]]:
     """Pair the operands that are Values with their local derivatives as Values."""
-    if row.gradient is not None:
-        partials: Sequence[Any] = row.gradient(VALUES, node, *arguments)
-    else:
-        partials = [
-            partial(VALUES, node, *arguments) if isinstance(argument, Value) else 0.0
-            for partial, argument in zip(row.partials, arguments, strict=True)
-        ]
+    row = TABLE[node._code]
+    arguments = node._arguments()
+    with tolerant():
+        if row.gradient is not None:
+            partials: Sequence[Any] = row.gradient(VALUES, node, *arguments)
+        else:
+            partials = [
+                partial(VALUES, node, *arguments) if isinstance(argument, Value) else 0.0
+                for partial, argument in zip(row.partials, arguments, strict=True)
+            ]
+    if in_strict():
+        for partial in partials:
+            guard.check_derivative(node, partial.data if isinstance(partial, Value) else partial)
     return [
         (argument, partial)
         for argument, partial in zip(arguments, partials, strict=True)
@@ -127,9 +141,7 @@ def _derivatives(row: Any, node: Value, arguments: Sequence[Any]) -> list[tuple[
 def _refuse_by_hand(node: Value, *, second: bool) -> None:
     """A node made by hand has no row: its derivative is a function's secret, or a bare number."""
     rare = node._rare
-    if node._code or rare is None or not rare.operands:
-        return
-    if second or rare.step is not None:
+    if rare is not None and (rare.step is not None or (second and not node._code)):
         raise NotDifferentiableError(
             f"the node {node._op!r} was made by hand, so there is no rule to differentiate "
             f"{'again' if second else 'forward'}. Build it from minigrad's operations, or use "

@@ -39,6 +39,7 @@ _TOKEN = re.compile(
     r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
     r"|(?P<symbol>\*\*|[-+*/(),]))"
 )
+NUMBER = re.compile(r"[+-]?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
 _HINTS = {
     "^": "; a power is written with **",
     ".": "; a function is written tanh(x), not x.tanh() or math.tanh(x)",
@@ -170,7 +171,7 @@ def _require_function(name: str, text: str, position: int) -> None:
 
 def _error(message: str, text: str, position: int) -> ExpressionError:
     left = max(0, position - 30)
-    window = text[left : position + 30]
+    window = "".join(c if c.isprintable() else " " for c in text[left : position + 30])
     return ExpressionError(f"{message}\n  {window}\n  {' ' * (position - left)}^")
 
 

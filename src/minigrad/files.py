@@ -12,7 +12,7 @@ __all__ = ["write_atomically"]
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` beside the target and rename it: a kill leaves the old or the new file."""
-    target = Path(path)
+    target = Path(path).resolve()  # through a link, the file that it points to is written
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")

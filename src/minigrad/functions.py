@@ -243,12 +243,12 @@ def _number(x: Any) -> float:
 
 
 VALUES = SimpleNamespace(
-    **{name: globals()[name] for name in __all__},
+    **{name: globals()[name] for name in __all__ if name not in ("where", "sum", "take")},
+    where=lambda condition, a, b: a if condition else b,  # inside a rule a choice is no node
+    sum=_sum_of_values,
     pow=lambda x, n: apply(OPS["pow"], x, n),
     div=lambda a, b: apply(OPS["div"], a, b),
     exp_sub=lambda a, b: apply(OPS["exp_sub"], a, b),
     equal=lambda a, b: _number(a) == _number(b),
     number=_number,
 )
-VALUES.where = lambda condition, a, b: a if condition else b  # inside a rule a choice is no node
-VALUES.sum = _sum_of_values

@@ -14,7 +14,15 @@ from . import ieee
 from .errors import NonFiniteError, NotDifferentiableError, StaleDataError
 from .ops import TABLE
 
-__all__ = ["calling_line", "check_fresh", "check_gradient", "check_value", "numbers"]
+__all__ = [
+    "calling_line",
+    "check_derivative",
+    "check_fresh",
+    "check_gradient",
+    "check_rule",
+    "check_value",
+    "numbers",
+]
 
 
 def numbers(node: Any) -> list[float]:
@@ -24,30 +32,44 @@ def numbers(node: Any) -> list[float]:
 
 def check_value(node: Any, source: str) -> None:
     """Refuse a value that is not finite although everything it was made from is."""
-    if not isfinite(node.data) and all(map(isfinite, numbers(node))):
+    if not isfinite(node.data) and all(map(isfinite, numbers(node))) and node._links():
         raise NonFiniteError(
             f"{_spell(node)} gave {node.data} from finite numbers, at {source}. Keep the arguments "
             "inside the domain, or leave strict() to go on with IEEE arithmetic."
         )
 
 
-def check_fresh(node: Any) -> None:
-    """Refuse a node whose operands would give another value by now."""
-    if not node._code:  # made by hand: nobody knows its rule, but there has to be one
-        rare = node._rare
-        if rare is not None and rare.operands and rare.step is None and not rare.partials:
-            raise NotDifferentiableError(
-                f"the node {node._op!r} has operands but no _backward, so no gradient gets past "
-                "it. Was `out._backward = _backward` forgotten?"
-            )
+def check_rule(node: Any) -> None:
+    """Refuse a node that a user made with operands, but without a `_backward`."""
+    rare = node._rare
+    if node._code or rare is None or not rare.operands:
         return
+    if rare.step is None and not rare.partials:
+        raise NotDifferentiableError(
+            f"the node {node._op!r} has operands but no _backward, so no gradient gets past it. "
+            "Was `out._backward = _backward` forgotten?"
+        )
+
+
+def check_fresh(node: Any) -> None:
+    """Refuse a node whose operands would give another value or slope by now."""
+    if not node._code or (node._rare is not None and node._rare.step is not None):
+        return  # made by hand: nobody knows its rule
     row = TABLE[node._code]
-    value = row.value(ieee, *numbers(node))
-    if value != node.data and not (isnan(value) and isnan(node.data)):
+    arguments = node._arguments()
+    now = numbers(node)
+    value = row.value(ieee, *now)
+    slopes = [
+        slope
+        for slope, argument in zip(row.derivatives(ieee, value, *now), arguments, strict=True)
+        if hasattr(argument, "data")
+    ]
+    then = [node.data, *[partial for _, partial in node._own_links()]]
+    if not all(map(_same, [value, *slopes], then)):
         raise StaleDataError(
-            f"{row.name} was {node.data} in the forward pass{_made_at(node)}, but from the .data "
-            f"of now, {_spell(node)}, it would be {value}. Something assigned .data in between: "
-            "run the forward pass again, or leave strict() to use the numbers of the forward pass."
+            f"{row.name} holds {node.data}{_made_at(node)}, but its operands are now those of "
+            f"{_spell(node)} = {value}. Something assigned .data after the forward pass: run that "
+            "again. (A plain backward(), outside strict(), uses the numbers of the forward pass.)"
         )
 
 
@@ -58,6 +80,15 @@ def check_gradient(node: Any, operand: Any, before: float) -> None:
             f"backward through {node._op!r}{_made_at(node)} took the gradient of "
             f"{operand.label or repr(operand)} to {operand.grad}, coming from a gradient of "
             f"{node.grad}. The local derivative is not finite there: keep away from that point."
+        )
+
+
+def check_derivative(node: Any, partial: float) -> None:
+    """Refuse a local derivative that is not finite although everything it was made from is."""
+    if not isfinite(partial) and all(map(isfinite, numbers(node))):
+        raise NonFiniteError(
+            f"a derivative of {_spell(node)}{_made_at(node)} is {partial}. It has none there: keep "
+            "away from that point."
         )
 
 
@@ -73,6 +104,10 @@ def calling_line() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+def _same(a: float, b: float) -> bool:
+    return a == b or (isnan(a) and isnan(b))
+
+
 def _made_at(node: Any) -> str:
     rare = node._rare
     return f", made at {rare.source}" if rare is not None and rare.source else ""
@@ -84,4 +119,4 @@ def _spell(node: Any) -> str:
         f"{argument.label}={number}" if getattr(argument, "label", "") else str(number)
         for argument, number in zip(node._arguments(), numbers(node), strict=True)
     ]
-    return f"{TABLE[node._code].name}({', '.join(arguments)})"
+    return f"{TABLE[node._code].name if node._code else node._op}({', '.join(arguments)})"

@@ -19,7 +19,12 @@ __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "l2", "mse"]
 
 def mse(predictions: Iterable[Any], targets: Iterable[Any]) -> Any:
     """Return the mean squared error."""
-    return _average("mse", predictions, targets, lambda p, t: (p - t) ** 2)
+
+    def one(prediction: Any, target: Any) -> Any:
+        difference = prediction - target
+        return difference * difference
+
+    return _average("mse", predictions, targets, one)
 
 
 def hinge(scores: Iterable[Any], targets: Iterable[Any]) -> Any:
@@ -73,7 +78,7 @@ def cross_entropy(logits: Sequence[Any], targets: Any) -> Any:
         others = [logit - row[index] for k, logit in enumerate(row) if k != index]
         return logsumexp([0.0, *others])
 
-    if hasattr(targets, "__index__"):
+    if not isinstance(targets, Iterable) or getattr(targets, "ndim", 1) == 0:
         return one(logits, targets)
     return _average("cross_entropy", logits, targets, one)
 

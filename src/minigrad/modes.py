@@ -1,18 +1,20 @@
 """Blocks that change how operations behave: `no_grad()` and `strict()`.
 
-Both hold for the thread or task that opened them, nest, and also serve as decorators.
+A block holds for the thread or task that opened it, and for tasks that it starts, until it closes.
+Blocks nest, and also serve as decorators, of coroutines too.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import threading
 from collections.abc import Callable
-from contextlib import ContextDecorator
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-__all__ = ["in_strict", "is_recording", "no_grad", "on_change", "strict"]
+__all__ = ["in_strict", "is_recording", "no_grad", "on_change", "strict", "tolerant"]
 
 _lock = threading.Lock()
 _open_blocks = 0
@@ -36,15 +38,53 @@ def _count(change: int) -> None:
             listener(_open_blocks)
 
 
-class _Mode(ContextDecorator):
-    _variable: ContextVar[bool]
+class _Block:
+    """One `with`, from enter to exit. A task that inherited it sees when it closes."""
 
-    def __init__(self) -> None:
-        self._tokens: list[Token[bool]] = []
+    __slots__ = ("is_open", "on", "outer")
+
+    def __init__(self, on: bool, outer: _Block | None) -> None:
+        self.on, self.outer, self.is_open = on, outer, True
+
+
+Setting = ContextVar[_Block | None]
+_no_grad: Setting = ContextVar("minigrad_no_grad", default=None)
+_strict: Setting = ContextVar("minigrad_strict", default=None)
+
+
+def _is_on(setting: Setting) -> bool:
+    """Ask the innermost block that is still open."""
+    block = setting.get()
+    while block is not None and not block.is_open:
+        block = block.outer
+    return block is not None and block.on
+
+
+def is_recording() -> bool:
+    """Tell whether operations remember their operands here, that is, outside `no_grad()`."""
+    return not _is_on(_no_grad)
+
+
+def in_strict() -> bool:
+    """Tell whether this is inside a `strict()` block."""
+    return _is_on(_strict)
+
+
+class _Mode:
+    _setting: Setting
+    _on = True
+
+    def __init__(self, *misplaced: Any) -> None:
+        name = type(self).__name__
+        if misplaced:
+            raise TypeError(f"{name} takes no arguments; a decorator is written @{name}().")
+        self._blocks: list[_Block] = []
 
     def __enter__(self) -> Self:
+        block = _Block(self._on, self._setting.get())
+        self._blocks.append(block)
+        self._setting.set(block)
         _count(+1)
-        self._tokens.append(self._variable.set(True))
         return self
 
     def __exit__(
@@ -53,8 +93,34 @@ class _Mode(ContextDecorator):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._variable.reset(self._tokens.pop())
+        block = self._blocks.pop()
+        block.is_open = False
+        if self._setting.get() is block:  # else it was opened in another context, and is inert now
+            self._setting.set(block.outer)
         _count(-1)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        name = type(self).__name__
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(
+                f"@{name}() on a generator would be over before its first step; write "
+                f"`with {name}():` inside it."
+            )
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def run_later(*args: Any, **kwargs: Any) -> Any:
+                with type(self)():
+                    return await function(*args, **kwargs)
+
+            return run_later
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with type(self)():
+                return function(*args, **kwargs)
+
+        return run
 
 
 class no_grad(_Mode):  # noqa: N801 - spelled as PyTorch's users know it
@@ -68,24 +134,21 @@ class no_grad(_Mode):  # noqa: N801 - spelled as PyTorch's users know it
     (Value(data=6.0), ())
     """
 
-    _variable = ContextVar("minigrad_no_grad", default=False)
+    _setting = _no_grad
 
 
 class strict(_Mode):  # noqa: N801
     """Inside this block the first bad number raises instead of spreading.
 
-    Refused are `inf` or `nan` made from finite numbers, forward or backward, and a backward pass
-    over Values whose `.data` was changed after the forward pass.
+    Refused are `inf` or `nan` made from finite numbers, forward or backward, a backward pass over
+    Values whose `.data` was changed after the forward pass, and a node without a `_backward`.
     """
 
-    _variable = ContextVar("minigrad_strict", default=False)
+    _setting = _strict
 
 
-def is_recording() -> bool:
-    """Tell whether operations remember their operands here, that is, outside `no_grad()`."""
-    return not no_grad._variable.get()
+class tolerant(_Mode):  # noqa: N801
+    """Suspend `strict()`: for rules, which compute both sides of a choice and drop one."""
 
-
-def in_strict() -> bool:
-    """Tell whether this is inside a `strict()` block."""
-    return strict._variable.get()
+    _setting = _strict
+    _on = False

@@ -92,6 +92,7 @@ class Layer(Module):
         self.neurons = [Neuron(nin, **neuron_options) for _ in range(nout)]
 
     def __call__(self, x: Sequence[Any]) -> Any:
+        x = as_list(x, "Layer(x)")
         outputs = [neuron(x) for neuron in self.neurons]
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -151,5 +152,5 @@ class MLP(Module):
 
 def _require_sizes(sizes: Sequence[int], what: str) -> None:
     for size in sizes:
-        if not isinstance(size, int) or size < 1:
+        if not hasattr(size, "__index__") or size < 1:
             raise ValueError(f"{what}: a size is a whole number from 1 on, got {size!r}.")

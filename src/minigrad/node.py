@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Self
 
@@ -34,7 +35,7 @@ _WHERE = OPS["where"].code
 class Rare:
     """What most nodes do not have."""
 
-    __slots__ = ("label", "op", "operands", "partials", "prev", "source", "step")
+    __slots__ = ("given", "label", "op", "operands", "partials", "prev", "source", "step")
 
     def __init__(self) -> None:
         self.label = ""
@@ -42,6 +43,7 @@ class Rare:
         self.operands: tuple[Any, ...] = ()  # beyond _a and _b
         self.partials: tuple[float, ...] = ()  # theirs
         self.prev: set[Any] | None = None  # the set that a reader of _prev holds, and may edit
+        self.given: tuple[Any, ...] = ()  # what somebody assigned to _prev, in order
         self.source: str | None = None  # strict mode: the line that made the node
         self.step: Callable[[], Any] | None = None  # a hand-written _backward
 
@@ -148,7 +150,9 @@ class Node:
 
     @_prev.setter
     def _prev(self, nodes: Iterable[Any]) -> None:
-        self._get_rare().prev = set(as_operands(nodes, "v._prev = …"))
+        rare = self._get_rare()
+        rare.given = as_operands(nodes, "v._prev = …")
+        rare.prev = set(rare.given)
 
     # ---- operands, inside -------------------------------------------------------------------
 
@@ -179,7 +183,7 @@ class Node:
         rare.operands = (leaf,)
         rare.partials = (partial,)
 
-    def _links_and_partials(self) -> list[tuple[Any, float]]:
+    def _own_links(self) -> list[tuple[Any, float]]:
         """Pair the operands that exist as nodes with their local derivatives."""
         pairs = []
         if self._a is not None:
@@ -187,16 +191,23 @@ class Node:
         if self._b is not None:
             pairs.append((self._b, self._db))
         rare = self._rare
-        if rare is None:
+        if rare is None or not rare.operands:
             return pairs
         partials = rare.partials or (0.0,) * len(rare.operands)
         shown = list(zip(rare.operands, partials, strict=True))
-        pairs = shown + pairs if self._a is None else pairs + shown
-        if rare.prev is not None:  # somebody holds the set: what they took out or put in counts
-            kept = [pair for pair in pairs if pair[0] in rare.prev]
-            known = {operand for operand, _ in pairs}
-            pairs = kept + [(node, 0.0) for node in rare.prev if node not in known]
-        return pairs
+        return shown + pairs if self._a is None else pairs + shown
+
+    def _links_and_partials(self) -> list[tuple[Any, float]]:
+        """The same after all edits of `_prev`: what was taken out of it or put in counts."""
+        pairs = self._own_links()
+        rare = self._rare
+        if rare is None or rare.prev is None:
+            return pairs
+        kept = [pair for pair in pairs if pair[0] in rare.prev]
+        known = {operand for operand, _ in pairs}
+        # In the order in which they were assigned, else in no particular one.
+        added = dict.fromkeys([*(node for node in rare.given if node in rare.prev), *rare.prev])
+        return kept + [(node, 0.0) for node in added if node not in known]
 
     def _links(self) -> list[Any]:
         """The operands that exist as nodes: what a walk over the graph has to visit."""
@@ -237,30 +248,35 @@ class Node:
     # ---- copies -----------------------------------------------------------------------------
 
     def __copy__(self) -> Self:
-        copied: Self = _from_state(type(self), self._state())
-        return copied
+        twin: Self = _from_state(type(self), self._state())
+        _set_attributes(twin, self._attributes())
+        return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        for node in topological_order(self, Node._links):
-            if id(node) not in memo:
-                memo[id(node)] = _from_state(type(node), node._state(), memo)
-        copied: Self = memo[id(self)]
-        return copied
+        # All nodes first, then what users attached to them: that may refer to any of the nodes.
+        fresh = [node for node in topological_order(self, Node._links) if id(node) not in memo]
+        for node in fresh:
+            memo[id(node)] = _from_state(type(node), _translated(node._state(), memo))
+        for node in fresh:
+            _set_attributes(memo[id(node)], copy.deepcopy(node._attributes(), memo))
+        twin: Self = memo[id(self)]
+        return twin
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # pickle goes down operand by operand, a stack frame or three for each. So whoever comes
         # first hands it a flat list, operands before users, and while that list is being written
         # its members describe only themselves: what they refer to is in pickle's memo already.
-        shallow = (_from_state, (type(self), self._state()))
-        if id(self) in _pickling.members:
-            return shallow
-        below = topological_order(self, Node._links)[:-1]
-        if not below:
-            return shallow
-        _pickling.members = {id(node) for node in below}
-        return _last_of, (below, _EndOfList(), *shallow[1])
+        attributes = self._attributes()
+        state = ((None, attributes),) if attributes else ()
+        if _is_being_listed(self):
+            return _from_state, (type(self), self._state()), *state
+        below = _FlatList(topological_order(self, Node._links)[:-1])
+        if below:
+            _pickling.lists.append(weakref.ref(below))
+        return _last_of, (below, _EndOfList(below), type(self), self._state()), *state
 
     def _state(self) -> tuple[Any, ...]:
+        """Everything but what users attached; see `_from_state`."""
         rare = self._rare
         extra = None
         if rare is not None:
@@ -269,13 +285,19 @@ class Node:
                     f"cannot copy or pickle the node {self._op!r}: its hand-written _backward "
                     "would go on adding to the grads of the originals. Copy v.detach() instead."
                 )
-            extra = (rare.label, rare.op, rare.operands, rare.partials, rare.prev, rare.source)
+            extra = (rare.label, rare.op, rare.partials, rare.source)
         numbers = (self._data, self._grad, self._da, self._db, int(self._mark > 0))
-        # What users set on it; asking for __dict__ itself would bring an empty one to life.
+        operands = () if rare is None else rare.operands
+        prev = None
+        if rare is not None and rare.prev is not None:
+            prev = (tuple(rare.prev), tuple(node for node in rare.given if node in rare.prev))
+        return (TABLE[self._code].name, numbers, extra, self._a, self._b, operands, prev)
+
+    def _attributes(self) -> dict[str, Any]:
+        """What users attached. (Asking for __dict__ itself would bring an empty one to life.)"""
         state: Any = object.__getstate__(self)
         own, slots = state
-        attributes = {**(own or {}), **{k: v for k, v in slots.items() if k not in _FIELDS}}
-        return (TABLE[self._code].name, numbers, self._a, self._b, extra, attributes)
+        return {**(own or {}), **{k: v for k, v in slots.items() if k not in _FIELDS}}
 
 
 def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
@@ -297,47 +319,83 @@ _new = object.__new__
 _FIELDS = frozenset(Node.__slots__)
 
 
-# ---- copies, without recursion -------------------------------------------------------------
+# ---- copies, without recursion ------------------------------------------------------------------
 
 
 class _Pickling(threading.local):
-    members: frozenset[int] | set[int] = frozenset()  # of the flat list that is being written
+    """The flat lists that pickle is writing in this thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.lists: list[weakref.ref[_FlatList]] = []
+
+
+class _FlatList(list[Any]):
+    """Nodes in topological order. It dies with the pickler that writes it, also if that fails."""
+
+    __slots__ = ("__weakref__", "members")
+
+    def __init__(self, nodes: Iterable[Any] = ()) -> None:
+        super().__init__(nodes)
+        self.members = {id(node) for node in self}
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return list, (), None, iter(self)
+
+
+class _EndOfList:
+    """Stands behind a flat list in a pickle; when pickle comes to it, the list is written."""
+
+    def __init__(self, written: _FlatList | None = None) -> None:
+        self.written = written
+
+    def __reduce__(self) -> Any:
+        _pickling.lists = [known for known in _pickling.lists if known() is not self.written]
+        return _EndOfList, ()
 
 
 _pickling = _Pickling()
 
 
-class _EndOfList:
-    """Stands behind the flat list in a pickle; when pickle comes to it, the list is written."""
-
-    def __reduce__(self) -> Any:
-        _pickling.members = frozenset()
-        return _EndOfList, ()
+def _is_being_listed(node: Node) -> bool:
+    if not _pickling.lists:
+        return False
+    alive = [written for known in _pickling.lists if (written := known()) is not None]
+    if len(alive) < len(_pickling.lists):  # left behind by a dump that failed
+        _pickling.lists = [weakref.ref(written) for written in alive]
+    return any(id(node) in written.members for written in alive)
 
 
 def _last_of(below: Any, end: Any, kind: type[Any], state: tuple[Any, ...]) -> Any:
     return _from_state(kind, state)
 
 
-def _from_state(kind: type[Any], state: tuple[Any, ...], memo: dict[int, Any] | None = None) -> Any:
-    """Rebuild a node from `_state`; with a memo, on the copies of its operands."""
-    name, numbers, a, b, extra, attributes = state
+def _from_state(kind: type[Any], state: tuple[Any, ...]) -> Any:
+    """Rebuild a node from its `_state`."""
+    name, numbers, extra, a, b, operands, prev = state
     node = _new(kind)
     node._data, node._grad, node._da, node._db, node._mark = numbers
     node._code = OPS[name].code
-    node._rare = None
-    if memo is not None:
-        a, b = (None if x is None else memo[id(x)] for x in (a, b))
-        attributes = copy.deepcopy(attributes, memo)
-    node._a, node._b = a, b
+    node._a, node._b, node._rare = a, b, None
     if extra is not None:
         rare = node._rare = Rare()
-        rare.label, rare.op, operands, rare.partials, prev, rare.source = extra
-        if memo is not None:
-            operands = tuple(memo[id(x)] for x in operands)
-            prev = None if prev is None else {memo[id(x)] for x in prev}
+        rare.label, rare.op, rare.partials, rare.source = extra
         rare.operands = operands
-        rare.prev = None if prev is None else set(prev)
-    for attribute, content in attributes.items():
-        setattr(node, attribute, content)
+        if prev is not None:
+            members, rare.given = prev
+            rare.prev = set(members)
     return node
+
+
+def _translated(state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
+    """Put the copies of the operands into a state in place of the operands."""
+    name, numbers, extra, a, b, operands, prev = state
+    a, b = (None if node is None else memo[id(node)] for node in (a, b))
+    operands = tuple(memo[id(node)] for node in operands)
+    if prev is not None:
+        prev = tuple(tuple(memo[id(node)] for node in nodes) for nodes in prev)
+    return (name, numbers, extra, a, b, operands, prev)
+
+
+def _set_attributes(node: Node, attributes: dict[str, Any]) -> None:
+    for name, content in attributes.items():
+        setattr(node, name, content)

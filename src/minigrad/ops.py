@@ -283,12 +283,19 @@ row(
     domain=(-1.5, 1.5),
     probes=(0.0, pi / 2, 1e-20, 100.0),
 )
-# (1 - x)(1 + x) does not cancel near 1, where 1 - x*x would.
+
+
+def _one_minus_square(m: Any, x: Any) -> Any:
+    # Near 1 the factors do not cancel; near 0 the square does not, when differentiated again.
+    far = (x > 0.5) | (x < -0.5)
+    return m.where(far, (1.0 - x) * (1.0 + x), 1.0 - x * x)
+
+
 row(
     "asin",
     1,
     lambda m, x: m.asin(x),
-    lambda m, y, x: m.div(1.0, m.sqrt((1.0 - x) * (1.0 + x))),
+    lambda m, y, x: m.div(1.0, m.sqrt(_one_minus_square(m, x))),
     domain=(-0.999, 0.999),
     probes=(0.0, 1e-20, 0.9999999999999999),
 )
@@ -296,7 +303,7 @@ row(
     "acos",
     1,
     lambda m, x: m.acos(x),
-    lambda m, y, x: m.div(-1.0, m.sqrt((1.0 - x) * (1.0 + x))),
+    lambda m, y, x: m.div(-1.0, m.sqrt(_one_minus_square(m, x))),
     domain=(-0.999, 0.999),
     probes=(0.0, 1e-20, 0.9999999999999999),
 )
@@ -347,17 +354,22 @@ row(
 )
 
 
-def _tanh_slope(m: Any, y: Any, x: Any) -> Any:
-    # 1 - y*y cancels: it is 100 % wrong at 20. This is right to the end of the floats.
-    sech = m.div(1.0, m.cosh(x))
-    return sech * sech
+def _decay(m: Any, x: Any) -> Any:
+    """Return exp(-|x|), differentiable at 0 from either side."""
+    return m.exp(m.where(x < 0.0, x, -x))
+
+
+def _bell(m: Any, x: Any) -> Any:
+    """Return the derivative of the logistic function, accurate to the end of the floats."""
+    decay = _decay(m, x)
+    return m.div(decay, (1.0 + decay) * (1.0 + decay))
 
 
 row(
     "tanh",
     1,
     lambda m, x: m.tanh(x),
-    _tanh_slope,
+    lambda m, y, x: 4.0 * _bell(m, 2.0 * x),
     domain=(-5.0, 5.0),
     probes=(0.0, 1e-20, 15.0, -20.0, 355.0, 365.0),
     note="The derivative is accurate far out, where `1 - t*t` cancels.",
@@ -443,23 +455,18 @@ row(
 # ---- activations -----------------------------------------------------------------------------
 
 
-def _decay(m: Any, x: Any) -> Any:
-    """Return exp(-|x|), differentiable at 0 from either side."""
-    return m.exp(m.where(x < 0.0, x, -x))
-
-
 def _logistic(m: Any, x: Any) -> Any:
     decay = _decay(m, x)
     return m.div(m.where(x < 0.0, decay, 1.0), 1.0 + decay)
 
 
-def _logistic_slope(m: Any, y: Any, x: Any) -> Any:
-    decay = _decay(m, x)
-    return m.div(m.div(decay, 1.0 + decay), 1.0 + decay)
-
-
 row(
-    "sigmoid", 1, _logistic, _logistic_slope, domain=_WIDE, probes=(0.0, 1e-20, 40.0, -700.0, 700.0)
+    "sigmoid",
+    1,
+    _logistic,
+    lambda m, y, x: _bell(m, x),
+    domain=_WIDE,
+    probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
 )
 row(
     "softplus",
@@ -585,7 +592,8 @@ def _weights(m: Any, xs: Sequence[Any]) -> tuple[Any, list[Any], Any]:
         largest = m.where(x > largest, x, largest)
     weights = []
     for k, x in enumerate(xs):
-        weights.append(m.where(m.equal(position, k), 1.0, _say(m, "exp_sub", x, largest)))
+        own = m.where(m.equal(x, x), 1.0, nan)
+        weights.append(m.where(m.equal(position, k), own, _say(m, "exp_sub", x, largest)))
     others = m.sum(m.where(m.equal(position, k), 0.0, w) for k, w in enumerate(weights))
     return largest, weights, others
 

@@ -7,7 +7,7 @@ rate is a number or a schedule: a function from the number of steps taken so far
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from math import cos, hypot, isfinite, pi, sqrt
 from typing import Any
 
@@ -30,10 +30,14 @@ __all__ = [
 ]
 
 Schedule = Callable[[int], float]
+Numbers = list[float]  # one per parameter
+State = dict[str, Numbers]  # running averages, by name
 
 
 class Optimizer:
     """What all optimisers share: the parameters, the rate, the count of steps, the state."""
+
+    _averages: tuple[str, ...] = ()  # the names that the state may have
 
     def __init__(self, parameters: Iterable[Value], lr: float | Schedule) -> None:
         if hasattr(parameters, "parameters"):
@@ -54,18 +58,23 @@ class Optimizer:
                 f"{type(self).__name__}(parameters): the same Value is there twice and would be "
                 "moved twice; pass each once."
             )
-        if not callable(lr):
-            lr = as_float(lr, "lr")
-            _require("lr", lr, lr >= 0.0 and isfinite(lr), "a finite number from 0 on")
-        self._lr = lr
+        self.lr = lr
         self.steps = 0
-        # Running averages, one list per kind and one number per parameter.
-        self.state: dict[str, list[float]] = {}
+        self.state: State = {}
 
     @property
     def lr(self) -> float:
-        """The learning rate of the next step."""
-        return self._lr(self.steps) if callable(self._lr) else self._lr
+        """The learning rate of the next step; assign a number or a schedule to change it."""
+        rate = self._lr(self.steps) if callable(self._lr) else self._lr
+        _require("lr", rate, rate >= 0.0 and isfinite(rate), "a finite number from 0 on")
+        return rate
+
+    @lr.setter
+    def lr(self, rate: float | Schedule) -> None:
+        if not callable(rate):
+            rate = as_float(rate, "lr")
+            _require("lr", rate, rate >= 0.0 and isfinite(rate), "a finite number from 0 on")
+        self._lr = rate
 
     def zero_grad(self) -> None:
         """Set `.grad` of all parameters to zero."""
@@ -76,12 +85,14 @@ class Optimizer:
         """Move every parameter by one step against its gradient."""
         data = [parameter.data for parameter in self.parameters]
         grads = [parameter.grad for parameter in self.parameters]
-        moved = self._update(data, grads, self.lr)
+        moved, state = self._update(data, grads, self.lr)
         for parameter, number in zip(self.parameters, moved, strict=True):
             parameter.data = number
+        self.state = state
         self.steps += 1
 
-    def _update(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+    def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
+        """Return where the parameters go, and the state after that."""
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
@@ -94,18 +105,26 @@ class Optimizer:
         kind = saved.get("optimizer")
         if kind != type(self).__name__:
             raise ValueError(f"this state belongs to {kind}, not to {type(self).__name__}.")
-        state = {name: [float(x) for x in numbers] for name, numbers in saved["state"].items()}
+        steps, averages = saved.get("steps"), saved.get("state")
+        if not isinstance(steps, int) or steps < 0 or not isinstance(averages, dict):
+            raise ValueError("this state is damaged: it has no count of steps, or no averages.")
+        unknown = set(averages) - set(self._averages)
+        if unknown:
+            raise ValueError(f"this state is damaged: {kind} has no {', '.join(sorted(unknown))}.")
+        state = {name: [float(x) for x in numbers] for name, numbers in averages.items()}
         for name, numbers in state.items():
             if len(numbers) != len(self.parameters):
                 raise ValueError(
                     f"state {name!r} is for {len(numbers)} parameters; there are "
                     f"{len(self.parameters)}."
                 )
-        self.steps, self.state = int(saved["steps"]), state
+        self.steps, self.state = steps, state
 
 
 class SGD(Optimizer):
     """Stochastic gradient descent, with momentum (plain or Nesterov's) and weight decay."""
+
+    _averages = ("velocity",)
 
     def __init__(
         self,
@@ -122,25 +141,25 @@ class SGD(Optimizer):
         _require("nesterov", nesterov, not nesterov or momentum > 0.0, "False without momentum")
         self.momentum, self.nesterov, self.weight_decay = momentum, nesterov, weight_decay
 
-    def _update(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+    def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
         if self.weight_decay:
             grads = [g + self.weight_decay * x for g, x in zip(grads, data, strict=True)]
+        state = {}
         if self.momentum:
-            velocity = self.state.get("velocity")
-            if velocity is None:
-                velocity = list(grads)
-            else:
-                velocity = [self.momentum * v + g for v, g in zip(velocity, grads, strict=True)]
-            self.state["velocity"] = velocity
+            velocity = self.state.get("velocity", [0.0] * len(grads))
+            velocity = [self.momentum * v + g for v, g in zip(velocity, grads, strict=True)]
+            state["velocity"] = velocity
             if self.nesterov:
                 grads = [g + self.momentum * v for g, v in zip(grads, velocity, strict=True)]
             else:
                 grads = velocity
-        return [x - lr * g for x, g in zip(data, grads, strict=True)]
+        return [x - lr * g for x, g in zip(data, grads, strict=True)], state
 
 
 class Adam(Optimizer):
     """Adam; `weight_decay` is added to the gradient, as an L2 penalty would be."""
+
+    _averages = ("first", "second")
 
     def __init__(
         self,
@@ -152,32 +171,32 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(parameters, lr)
-        for beta in betas:
-            _require("betas", betas, 0.0 <= beta < 1.0, "two numbers in [0, 1)")
+        in_range = len(betas) == 2 and all(0.0 <= beta < 1.0 for beta in betas)
+        _require("betas", betas, in_range, "two numbers in [0, 1)")
         _require("eps", eps, eps > 0.0, "above 0")
         _require("weight_decay", weight_decay, weight_decay >= 0.0, "0 or more")
         self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
 
-    def _update(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+    def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
         if self.weight_decay:
             grads = [g + self.weight_decay * x for g, x in zip(grads, data, strict=True)]
         return self._adam(data, grads, lr)
 
-    def _adam(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+    def _adam(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
         beta1, beta2 = self.betas
         zeros = [0.0] * len(data)
         first = self.state.get("first", zeros)
         second = self.state.get("second", zeros)
         first = [beta1 * m + (1.0 - beta1) * g for m, g in zip(first, grads, strict=True)]
         second = [beta2 * v + (1.0 - beta2) * g * g for v, g in zip(second, grads, strict=True)]
-        self.state["first"], self.state["second"] = first, second
         # The averages start at zero; early on these factors make up for that.
         rate = lr / (1.0 - beta1 ** (self.steps + 1))
         scale = 1.0 / sqrt(1.0 - beta2 ** (self.steps + 1))
-        return [
+        moved = [
             x - rate * m / (sqrt(v) * scale + self.eps)
             for x, m, v in zip(data, first, second, strict=True)
         ]
+        return moved, {"first": first, "second": second}
 
 
 class AdamW(Adam):
@@ -194,7 +213,7 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
-    def _update(self, data: list[float], grads: list[float], lr: float) -> list[float]:
+    def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
         shrink = 1.0 - lr * self.weight_decay
         return self._adam([x * shrink for x in data], grads, lr)
 
@@ -240,13 +259,14 @@ def warmup(schedule: float | Schedule, steps: int) -> Schedule:
 # ---- clipping ------------------------------------------------------------------------------
 
 
-def clip_grad_norm(parameters: Sequence[Value], largest: float) -> float:
+def clip_grad_norm(parameters: Iterable[Value], largest: float) -> float:
     """Scale all gradients down together so that their norm is at most `largest`.
 
     Returns the norm before. A norm that is not finite has no direction to keep: an error says so
     and the gradients stay.
     """
     _require("largest", largest, largest > 0.0, "above 0")
+    parameters = as_list(parameters, "clip_grad_norm(parameters)")
     norm = hypot(*[parameter.grad for parameter in parameters])
     if not isfinite(norm):
         raise ValueError(
@@ -259,7 +279,7 @@ def clip_grad_norm(parameters: Sequence[Value], largest: float) -> float:
     return norm
 
 
-def clip_grad_value(parameters: Sequence[Value], largest: float) -> None:
+def clip_grad_value(parameters: Iterable[Value], largest: float) -> None:
     """Cut every gradient off at `largest` in either direction."""
     _require("largest", largest, largest > 0.0, "above 0")
     for parameter in parameters:

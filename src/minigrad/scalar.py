@@ -56,6 +56,7 @@ _ASIN = OPS["asin"].code
 _ACOS = OPS["acos"].code
 _ATAN = OPS["atan"].code
 _ATAN2 = OPS["atan2"].code
+_HYPOT = OPS["hypot"].code
 _SINH = OPS["sinh"].code
 _COSH = OPS["cosh"].code
 _ERF = OPS["erf"].code
@@ -71,8 +72,10 @@ _MAXIMUM = OPS["maximum"].code
 _WHERE = OPS["where"].code
 
 
-def _node(code: int, data: float, a: Any, b: Any, da: float, db: float) -> Value:
-    """Make a node. Every operation of one or two operands ends here."""
+def _node(
+    code: int, data: float, a: Any, b: Any, da: float, db: float, rare: Rare | None = None
+) -> Value:
+    """Make a node. Every operation ends here."""
     node: Value = _new(Value)
     node._data = data
     node._grad = 0.0
@@ -82,7 +85,7 @@ def _node(code: int, data: float, a: Any, b: Any, da: float, db: float) -> Value
     node._db = db
     node._code = code
     node._mark = 0
-    node._rare = None
+    node._rare = rare
     if _modes:
         _observe(node)
     return node
@@ -134,14 +137,10 @@ def _pair(code: int, a: Value, b: Any) -> Value:
 def _many(op: Op, operands: tuple[Value, ...]) -> Value:
     xs = [operand._data for operand in operands]
     y = op.value(ieee, *xs)
-    node = _node(0, y, None, None, 0.0, 0.0)
-    node._code = op.code
-    rare = node._rare = Rare()
+    rare = Rare()
     rare.operands = operands
     rare.partials = tuple(op.derivatives(ieee, y, *xs))
-    if _modes:
-        _observe(node)
-    return node
+    return _node(op.code, y, None, None, 0.0, 0.0, rare)
 
 
 def apply(op: Op, *arguments: Any) -> Any:
@@ -155,7 +154,10 @@ def apply(op: Op, *arguments: Any) -> Any:
         if isinstance(b, Value):
             return _number_binary(op.code, as_float(a, op.name), b)
     if any(isinstance(x, Value) for x in arguments):
-        return _many(op, tuple(x if isinstance(x, Value) else Value(x) for x in arguments))
+        return _many(
+            op,
+            tuple(x if isinstance(x, Value) else Value(as_float(x, op.name)) for x in arguments),
+        )
     return op.value(ieee, *[as_float(x, op.name) for x in arguments])
 
 
@@ -172,7 +174,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     if isinstance(chosen, Value):
         return _node(_WHERE, chosen._data, chosen, None, 1.0, 0.0)
     if isinstance(a, Value) or isinstance(b, Value):
-        return Value(chosen)
+        return Value(as_float(chosen, "where"))
     return as_float(chosen, "where")
 
 
@@ -191,7 +193,7 @@ on_change(_set_modes)
 
 def _observe(node: Value) -> None:
     """Do what the modes in force ask of a new node."""
-    if in_strict() and node._code:
+    if in_strict():
         source = guard.calling_line()
         guard.check_value(node, source)
         node._get_rare().source = source
@@ -232,13 +234,13 @@ class Value(Node):
         self._code = self._mark = 0
         if _children != () or _op != "":
             self._make_by_hand(_children, _op)
+            if _modes:
+                _observe(self)
         if label:
             self.label = label
 
     def _make_by_hand(self, children: Iterable[Any], op: str | Iterable[float]) -> None:
         operands = as_operands(children, "Value(data, _children)")
-        if not is_recording():
-            return
         rare = self._rare = Rare()
         rare.operands = operands
         if isinstance(op, str):
@@ -258,7 +260,7 @@ class Value(Node):
         """Add to every `.grad` under this node the derivative of this node.
 
         `.grad` is the sum over calls, for interior nodes as for leaves. If a hand-written
-        `_backward` raises, every `.grad` is left as it was.
+        `_backward` raises, every `.grad` in the graph is left as it was.
         """
         _begin_pass()
         try:
@@ -278,7 +280,9 @@ class Value(Node):
             _end_pass()
 
     def _local_step(self) -> None:
-        _run_steps((self,))
+        """Run the rule of the table, also if a hand-written step has taken its place by now."""
+        self._mark = self._mark or 1
+        _run_steps((self,), False)
 
     @property
     def _backward(self) -> Callable[[], Any]:
@@ -294,13 +298,8 @@ class Value(Node):
                 f"v._backward = …: got {type(step).__name__}; assign a function without arguments "
                 "that adds to the grads of the operands."
             )
-        rare = self._get_rare()
-        if rare.step is None:  # the operands stay, the rule of the table goes
-            op, operands = self._op, self._operands
-            rare.op, rare.operands, rare.partials = op, operands, ()
-            self._a = self._b = None
-            self._code = 0
-        rare.step = step
+        if is_recording():
+            self._get_rare().step = step
 
     def detach(self) -> Value:
         """Return a leaf with the same number and label, and no history."""
@@ -431,6 +430,13 @@ class Value(Node):
     def atan2(self, x: Any) -> Value:
         """Return the angle of the point (x, self)."""
         return _pair(_ATAN2, self, x)
+
+    def hypot(self, other: Any) -> Value:
+        return _pair(_HYPOT, self, other)
+
+    def conjugate(self) -> Value:
+        """Return itself; NumPy's var() and std() ask real numbers too."""
+        return self
 
     def minimum(self, other: Any) -> Value:
         return _pair(_MINIMUM, self, other)
@@ -573,23 +579,25 @@ def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
     return order, earlier
 
 
-def _run_steps(nodes: Iterable[Value]) -> None:
+def _run_steps(nodes: Iterable[Value], by_hand: bool = True) -> None:
     """The chain rule: what each node knows of its own gradient, it passes on to its operands."""
     for node in nodes:
         grad = node._grad
+        rare = node._rare
+        if rare is not None:
+            if by_hand and rare.step is not None:
+                _run_by_hand(node, rare.step)
+                continue
+            if rare.prev is not None or rare.partials:
+                for operand, partial in node._links_and_partials():
+                    operand._grad += partial * grad
+                continue
         a = node._a
         if a is not None:
             a._grad += node._da * grad
         b = node._b
         if b is not None:
             b._grad += node._db * grad
-        rare = node._rare
-        if rare is not None:
-            if rare.step is not None:
-                _run_by_hand(node, rare.step)
-            elif rare.partials:
-                for operand, partial in zip(rare.operands, rare.partials, strict=True):
-                    operand._grad += partial * grad
 
 
 def _restore(order: list[Value], earlier: list[tuple[Value, float]]) -> None:
@@ -618,15 +626,17 @@ def _run_by_hand(node: Value, step: Callable[[], Any]) -> None:
     except BaseException as error:
         error.add_note(
             f"This came from the hand-written _backward of {node!r}, op {node._op!r}"
-            f"{f', label {node.label!r}' if node.label else ''}; every .grad was put back."
+            f"{f', label {node.label!r}' if node.label else ''}. Every .grad in the graph is as it "
+            "was before the pass."
         )
         raise
 
 
 def _strict_step(node: Value) -> None:
     """A local step that refuses stale numbers and the first gradient that is not finite."""
+    guard.check_rule(node)
     guard.check_fresh(node)
     before = [(operand, operand._grad) for operand in node._links()]
-    node._local_step()
+    _run_steps((node,))
     for operand, grad in before:
         guard.check_gradient(node, operand, grad)
