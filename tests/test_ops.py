@@ -150,6 +150,32 @@ def test_arrays_follow_the_same_rule_as_floats_at_the_edges_too(op):
                 assert close(float(partial), float(lanes[lane]), limit=8), (arguments, k)
 
 
+@pytest.mark.oracle
+@every_row
+def test_rules_run_on_jax_arrays_and_jax_agrees_with_the_partials(jax, op):
+    if op.arity is None:
+        return  # as above: the lanes of these are lists of arrays, tested with NumPy
+    m = ArrayMath(
+        jax.numpy,
+        erf=jax.scipy.special.erf,
+        erfc=jax.scipy.special.erfc,
+        number=jax.lax.stop_gradient,
+    )
+    cases = list(samples(op, 30))
+    columns = [jax.numpy.array(column) for column in zip(*cases, strict=True)]
+    value = op.value(m, *columns)
+    partials = op.derivatives(m, value, *columns)
+    for k in range(op.arity):
+        if k in discrete(op):
+            continue
+        # JAX differentiates our value rule; our partial rule must say the same.
+        slope = jax.vmap(jax.grad(lambda *xs: op.value(m, *xs), argnums=k))(*columns)
+        ours = np.broadcast_to(np.asarray(partials[k], dtype=float), len(cases))
+        assert np.allclose(ours, np.asarray(slope), rtol=1e-12, atol=1e-14)
+    floats = [op.value(ieee, *arguments) for arguments in cases]
+    assert np.allclose(np.asarray(value), floats, rtol=1e-13, atol=1e-300)
+
+
 class Symbol:
     """A number that only writes down what is done to it: the smallest builder of programs."""
 
