@@ -21,6 +21,20 @@ settings.register_profile(
 settings.load_profile("minigrad")
 
 
+def pytest_configure(config):
+    """Refuse to test a compiled engine that is older than its source."""
+    import minigrad
+
+    if minigrad.engine() == "pure":
+        return
+    folder = Path(minigrad.__file__).parent
+    sources = [*folder.glob("node.p*"), *folder.glob("scalar.p*"), *folder.glob("native/*.h")]
+    newest = max(path.stat().st_mtime for path in [*sources, folder / "ops.py"])
+    oldest = min(path.stat().st_mtime for path in folder.glob("*.so"))
+    if newest > oldest:
+        pytest.exit("the compiled engine is older than its source; run: pip install -e .", 4)
+
+
 def oracle(name: str):
     """Import an oracle; where it is missing, skip with a hint, or fail if it was promised."""
     try:

@@ -78,7 +78,7 @@ def test_parameters_are_the_same_objects_each_time():
     ("attempt", "words"),
     [
         (lambda: MLP(3, 4), r"MLP\(nin, nouts\): got int; give a list: \[4"),
-        (lambda: Neuron(3)(2.0), r"ReLUNeuron\(3\)\(x\): got float; give a list"),
+        (lambda: Neuron(3)(2.0), r"Neuron\(x\): got float; give a list"),
     ],
 )
 def test_a_number_where_a_list_belongs(attempt, words):

@@ -8,6 +8,10 @@
 2.0
 """
 
+from . import engines
+
+engines.load_pure_if_asked(__name__)  # before anything imports the engine
+
 from . import loss, nn, optim
 from .checkpoint import load_parameters, save_parameters
 from .derivatives import grad, hessian, jacobian, jvp
@@ -60,7 +64,7 @@ from .functions import (
 )
 from .functions import sum as sum
 from .modes import no_grad, strict
-from .scalar import Value
+from .scalar import Value, engine
 from .version import __version__
 
 # `sum` and `abs` are here too, but a star import must not put them over the built-in ones.
@@ -83,6 +87,7 @@ __all__ = [
     "cos",
     "cosh",
     "dot",
+    "engine",
     "erf",
     "erfc",
     "exp",

@@ -65,6 +65,8 @@ def _remedy(x: object, what: str) -> str:
 
 def as_list(xs: Any, what: str) -> list[Any]:
     """Return the elements of `xs`; `what` names the argument for the error message."""
+    if type(xs) is list or type(xs) is tuple:
+        return list(xs)
     if isinstance(xs, (str, bytes)) or not isinstance(xs, Iterable):
         raise TypeError(f"{what}: got {type(xs).__name__}; give a list: [{_shown(xs)}, …].")
     return list(xs)

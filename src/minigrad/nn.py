@@ -65,7 +65,7 @@ class Neuron(Module):
         self.activation = activation if nonlin else "linear"
 
     def __call__(self, x: Sequence[Any]) -> Value:
-        x = as_list(x, f"{self!r}(x)")
+        x = as_list(x, "Neuron(x)")
         if len(x) != len(self.w):
             raise ValueError(
                 f"{self!r} takes {len(self.w)} inputs, got {len(x)}. It takes one point at a time: "

@@ -25,6 +25,10 @@ from .errors import NotDifferentiableError
 from .graph import topological_order
 from .guard import numbers
 from .ops import OPS, TABLE
+from .shim import cython
+
+if False:  # for the compiler, which reads the next line; nobody runs it
+    import cython  # type: ignore
 
 __all__ = ["Node", "Rare", "as_operands"]
 
@@ -32,6 +36,7 @@ _POW = OPS["pow"].code
 _WHERE = OPS["where"].code
 
 
+@cython.cclass
 class Rare:
     """What most nodes do not have."""
 
@@ -48,6 +53,8 @@ class Rare:
         self.step: Callable[[], Any] | None = None  # a hand-written _backward
 
 
+@cython.trashcan(True)
+@cython.cclass
 class Node:
     """The fields of a `Value` and everything about it that is not arithmetic."""
 
@@ -179,7 +186,7 @@ class Node:
         kind: Any = type(self)
         leaf = kind(number)
         if self._mark:  # passes came by before anybody looked: what they would have given it
-            leaf._grad = partial * self._grad
+            leaf.grad = partial * self._grad
         rare.operands = (leaf,)
         rare.partials = (partial,)
 
@@ -200,9 +207,12 @@ class Node:
     def _links_and_partials(self) -> list[tuple[Any, float]]:
         """The same after all edits of `_prev`: what was taken out of it or put in counts."""
         pairs = self._own_links()
-        rare = self._rare
-        if rare is None or rare.prev is None:
+        if self._rare is None or self._rare.prev is None:
             return pairs
+        return self._edited(pairs, self._rare)
+
+    def _edited(self, pairs: list[tuple[Any, float]], rare: Rare) -> list[tuple[Any, float]]:
+        assert rare.prev is not None
         kept = [pair for pair in pairs if pair[0] in rare.prev]
         known = {operand for operand, _ in pairs}
         # In the order in which they were assigned, else in no particular one.
@@ -237,13 +247,17 @@ class Node:
     def __format__(self, spec: str) -> str:
         return format(self._data, spec) if spec else repr(self)
 
-    def __float__(self, *_: Any) -> NoReturn:
-        raise TypeError(
-            "a Value is not a float: the derivative would be lost without a trace. Write v.data "
-            "for the number, or the Value's own function: v.exp() instead of math.exp(v)."
-        )
+    def __float__(self) -> NoReturn:
+        _refuse_to_be_a_float()
 
-    __int__ = __round__ = __trunc__ = __complex__ = __float__
+    def __int__(self) -> NoReturn:
+        _refuse_to_be_a_float()
+
+    def __complex__(self) -> NoReturn:
+        _refuse_to_be_a_float()
+
+    def __round__(self, digits: int = 0) -> NoReturn:
+        _refuse_to_be_a_float()
 
     # ---- copies -----------------------------------------------------------------------------
 
@@ -296,8 +310,15 @@ class Node:
     def _attributes(self) -> dict[str, Any]:
         """What users attached. (Asking for __dict__ itself would bring an empty one to life.)"""
         state: Any = object.__getstate__(self)
-        own, slots = state
+        own, slots = state if isinstance(state, tuple) else (state, {})
         return {**(own or {}), **{k: v for k, v in slots.items() if k not in _FIELDS}}
+
+
+def _refuse_to_be_a_float() -> NoReturn:
+    raise TypeError(
+        "a Value is not a float: the derivative would be lost without a trace. Write v.data for "
+        "the number, or the Value's own function: v.exp() instead of math.exp(v)."
+    )
 
 
 def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
@@ -315,7 +336,6 @@ def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
     return operands
 
 
-_new = object.__new__
 _FIELDS = frozenset(Node.__slots__)
 
 
@@ -372,7 +392,7 @@ def _last_of(below: Any, end: Any, kind: type[Any], state: tuple[Any, ...]) -> A
 def _from_state(kind: type[Any], state: tuple[Any, ...]) -> Any:
     """Rebuild a node from its `_state`."""
     name, numbers, extra, a, b, operands, prev = state
-    node = _new(kind)
+    node = kind.__new__(kind)  # type: ignore[call-overload]
     node._data, node._grad, node._da, node._db, node._mark = numbers
     node._code = OPS[name].code
     node._a, node._b, node._rare = a, b, None

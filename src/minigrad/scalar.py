@@ -26,15 +26,23 @@ from .graph import cycle_message
 from .modes import in_strict, is_recording, on_change
 from .node import Node, Rare, as_operands
 from .ops import OPS, TABLE, Op
+from .shim import cython
 
-__all__ = ["Value", "apply", "select"]
+if False:  # for the compiler, which reads the next line; nobody runs it
+    import cython  # type: ignore
+
+__all__ = ["Value", "apply", "engine", "nodes_alive", "select"]
 
 
 # ---- making nodes --------------------------------------------------------------------------
 
-_VALUE = [op.value for op in TABLE]
-_FIRST = [op.partials[0] if op.partials else None for op in TABLE]
-_SECOND = [op.partials[1] if len(op.partials) > 1 else None for op in TABLE]
+if not cython.compiled:
+    from .shim import install_slab, slab_count, track, track_like
+
+    # The rules by code and number of operands; compiled, C functions made from the same rows.
+    value1 = value2 = [op.value for op in TABLE]
+    first1 = first2 = [op.partials[0] if op.partials else op.value for op in TABLE]
+    second2 = [op.partials[1] if len(op.partials) > 1 else op.value for op in TABLE]
 
 _ADD = OPS["add"].code
 _SUB = OPS["sub"].code
@@ -76,7 +84,7 @@ def _node(
     code: int, data: float, a: Any, b: Any, da: float, db: float, rare: Rare | None = None
 ) -> Value:
     """Make a node. Every operation ends here."""
-    node: Value = _new(Value)
+    node = Value.__new__(Value)
     node._data = data
     node._grad = 0.0
     node._a = a
@@ -86,6 +94,9 @@ def _node(
     node._code = code
     node._mark = 0
     node._rare = rare
+    if cython.compiled:  # the collector looks at a node only if it may be part of a cycle
+        track_like(node, a)
+        track_like(node, b)
     if _modes:
         _observe(node)
     return node
@@ -93,16 +104,15 @@ def _node(
 
 def _unary(code: int, a: Value) -> Value:
     x = a._data
-    y = _VALUE[code](ieee, x)
-    return _node(code, y, a, None, _FIRST[code](ieee, y, x), 0.0)  # type: ignore[misc]
+    y = value1[code](ieee, x)
+    return _node(code, y, a, None, first1[code](ieee, y, x), 0.0)
 
 
 def _binary(code: int, a: Value, b: Value) -> Value:
     p = a._data
     q = b._data
-    y = _VALUE[code](ieee, p, q)
-    da = _FIRST[code](ieee, y, p, q)  # type: ignore[misc]
-    return _node(code, y, a, b, da, _SECOND[code](ieee, y, p, q))  # type: ignore[misc]
+    y = value2[code](ieee, p, q)
+    return _node(code, y, a, b, first2[code](ieee, y, p, q), second2[code](ieee, y, p, q))
 
 
 def _binary_number(code: int, a: Value, number: Any) -> Value:
@@ -112,8 +122,9 @@ def _binary_number(code: int, a: Value, number: Any) -> Value:
             return NotImplemented  # type: ignore[no-any-return]
         number = as_float(number, f"Value {TABLE[code].label} number")
     p = a._data
-    y = _VALUE[code](ieee, p, number)
-    return _node(code, y, a, None, _FIRST[code](ieee, y, p, number), number)  # type: ignore[misc]
+    q = number
+    y = value2[code](ieee, p, q)
+    return _node(code, y, a, None, first2[code](ieee, y, p, q), q)
 
 
 def _number_binary(code: int, number: Any, b: Value) -> Value:
@@ -122,9 +133,10 @@ def _number_binary(code: int, number: Any, b: Value) -> Value:
         if not is_number(number):
             return NotImplemented  # type: ignore[no-any-return]
         number = as_float(number, f"number {TABLE[code].label} Value")
+    p = number
     q = b._data
-    y = _VALUE[code](ieee, number, q)
-    return _node(code, y, None, b, number, _SECOND[code](ieee, y, number, q))  # type: ignore[misc]
+    y = value2[code](ieee, p, q)
+    return _node(code, y, None, b, p, second2[code](ieee, y, p, q))
 
 
 def _pair(code: int, a: Value, b: Any) -> Value:
@@ -135,12 +147,21 @@ def _pair(code: int, a: Value, b: Any) -> Value:
 
 
 def _many(op: Op, operands: tuple[Value, ...]) -> Value:
-    xs = [operand._data for operand in operands]
+    xs = [operand.data for operand in operands]
     y = op.value(ieee, *xs)
     rare = Rare()
     rare.operands = operands
     rare.partials = tuple(op.derivatives(ieee, y, *xs))
-    return _node(op.code, y, None, None, 0.0, 0.0, rare)
+    node = _node(op.code, y, None, None, 0.0, 0.0, rare)
+    _follow(node, operands)
+    return node
+
+
+def _follow(node: Value, operands: Iterable[Value]) -> None:
+    """Have the collector track a node whose operands it tracks."""
+    if cython.compiled:
+        for operand in operands:
+            track_like(node, operand)
 
 
 def apply(op: Op, *arguments: Any) -> Any:
@@ -172,7 +193,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
         )
     chosen = a if condition else b
     if isinstance(chosen, Value):
-        return _node(_WHERE, chosen._data, chosen, None, 1.0, 0.0)
+        return _node(_WHERE, chosen.data, chosen, None, 1.0, 0.0)
     if isinstance(a, Value) or isinstance(b, Value):
         return Value(as_float(chosen, "where"))
     return as_float(chosen, "where")
@@ -205,6 +226,8 @@ def _observe(node: Value) -> None:
 # ---- the class -----------------------------------------------------------------------------
 
 
+@cython.trashcan(True)
+@cython.cclass
 class Value(Node):
     """One number in an expression, with the derivative of a later result with respect to it.
 
@@ -243,6 +266,7 @@ class Value(Node):
         operands = as_operands(children, "Value(data, _children)")
         rare = self._rare = Rare()
         rare.operands = operands
+        _follow(self, operands)
         if isinstance(op, str):
             rare.op = op
             return
@@ -265,8 +289,7 @@ class Value(Node):
         _begin_pass()
         try:
             _, earlier = _propagate(self)
-            for node, grad in earlier:
-                node._grad += grad
+            _add(earlier)
         finally:
             _end_pass()
 
@@ -274,15 +297,14 @@ class Value(Node):
         """Set `.grad` to zero on this node and on everything under it."""
         _begin_pass()
         try:
-            for node in _postorder(self):
-                node._grad = 0.0
+            _clear(_postorder(self))
         finally:
             _end_pass()
 
     def _local_step(self) -> None:
         """Run the rule of the table, also if a hand-written step has taken its place by now."""
         self._mark = self._mark or 1
-        _run_steps((self,), False)
+        _run_steps([self], False)
 
     @property
     def _backward(self) -> Callable[[], Any]:
@@ -300,6 +322,8 @@ class Value(Node):
             )
         if is_recording():
             self._get_rare().step = step
+            if cython.compiled:
+                track(self)
 
     def detach(self) -> Value:
         """Return a leaf with the same number and label, and no history."""
@@ -454,6 +478,9 @@ class Value(Node):
 
     # Order is by number; equality and hash stay identity, so that sets and dicts of nodes work.
 
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
     def __lt__(self, other: Any) -> bool:
         return self._data < _number_of(other)
 
@@ -467,12 +494,23 @@ class Value(Node):
         return self._data >= _number_of(other)
 
 
-_new = object.__new__
+if cython.compiled:
+    install_slab(Value)
+
+
+def engine() -> str:
+    """Tell which engine runs: "compiled", or "pure" for the same source uncompiled."""
+    return "compiled" if cython.compiled else "pure"
+
+
+def nodes_alive() -> int:
+    """Count the nodes in existence, to find leaks; only the compiled engine keeps count."""
+    return slab_count()
 
 
 def _number_of(other: Any) -> float:
     """Return the number to compare with, or the stranger itself, which knows or raises."""
-    return other._data if isinstance(other, Value) else other
+    return other.data if isinstance(other, Value) else other
 
 
 # ---- the backward pass ---------------------------------------------------------------------
@@ -563,25 +601,24 @@ def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
     If anything raises, the earlier grads are back before the error leaves.
     """
     order = _postorder(root)
-    earlier = [(node, node._grad) for node in order if node._grad != 0.0]
+    earlier = _grads_of(order)
     try:
-        for node, _ in earlier:
-            node._grad = 0.0
+        _clear(order)
         root._grad = 1.0
         if _modes and in_strict():
             for node in reversed(order):
                 _strict_step(node)
         else:
-            _run_steps(reversed(order))
+            _run_steps(order)
     except BaseException:
         _restore(order, earlier)
         raise
     return order, earlier
 
 
-def _run_steps(nodes: Iterable[Value], by_hand: bool = True) -> None:
-    """The chain rule: what each node knows of its own gradient, it passes on to its operands."""
-    for node in nodes:
+def _run_steps(order: list[Value], by_hand: bool = True) -> None:
+    """The chain rule, last node first: what it knows of its gradient, it passes to its operands."""
+    for node in reversed(order):
         grad = node._grad
         rare = node._rare
         if rare is not None:
@@ -600,11 +637,27 @@ def _run_steps(nodes: Iterable[Value], by_hand: bool = True) -> None:
             b._grad += node._db * grad
 
 
-def _restore(order: list[Value], earlier: list[tuple[Value, float]]) -> None:
+def _grads_of(order: list[Value]) -> list[tuple[Value, float]]:
+    found = []
+    for node in order:  # not a comprehension: compiled, a loop knows the type of its variable
+        if node._grad != 0.0:
+            found.append((node, node._grad))  # noqa: PERF401
+    return found
+
+
+def _clear(order: list[Value]) -> None:
     for node in order:
         node._grad = 0.0
+
+
+def _add(earlier: list[tuple[Value, float]]) -> None:
     for node, grad in earlier:
-        node._grad = grad
+        node._grad += grad
+
+
+def _restore(order: list[Value], earlier: list[tuple[Value, float]]) -> None:
+    _clear(order)
+    _add(earlier)
 
 
 def gradients(root: Value, inputs: Iterable[Value]) -> list[float]:
@@ -612,8 +665,9 @@ def gradients(root: Value, inputs: Iterable[Value]) -> list[float]:
     _begin_pass()
     try:
         order, earlier = _propagate(root)
-        # Whoever has the root's mark took part in the pass.
-        found = [node._grad if node._mark == root._mark else 0.0 for node in inputs]
+        found = []
+        for node in inputs:  # whoever has the root's mark took part in the pass
+            found.append(node._grad if node._mark == root._mark else 0.0)  # noqa: PERF401
         _restore(order, earlier)
     finally:
         _end_pass()
@@ -636,7 +690,7 @@ def _strict_step(node: Value) -> None:
     """A local step that refuses stale numbers and the first gradient that is not finite."""
     guard.check_rule(node)
     guard.check_fresh(node)
-    before = [(operand, operand._grad) for operand in node._links()]
-    _run_steps((node,))
+    before = [(operand, operand.grad) for operand in node._links()]
+    _run_steps([node])
     for operand, grad in before:
         guard.check_gradient(node, operand, grad)

@@ -1,0 +1,101 @@
+"""Compile the engine where that is possible; `pyproject.toml` says everything else.
+
+`scalar.py` and `node.py` are plain Python. With Cython and a C compiler they become extension
+modules of the same names; without, or with MINIGRAD_PURE=1, they are installed as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).parent
+PACKAGE = ROOT / "src" / "minigrad"
+
+
+def say(text: str) -> None:
+    """Print a notice that pip shows with -v."""
+    print(f"minigrad: {text}", file=sys.stderr)
+
+
+class BuildEngine(build_ext):
+    """Write the header from the op table, compile, and take no for an answer."""
+
+    def run(self) -> None:
+        """Compile; if anything is missing, say so and go on without."""
+        try:
+            super().run()
+        except Exception as error:
+            self._go_on_without(error)
+
+    def build_extensions(self) -> None:
+        """Compile all modules, or none: half an engine would be two."""
+        try:
+            headers = Path(self.build_temp)
+            headers.mkdir(parents=True, exist_ok=True)
+            (headers / "minigrad_ops.h").write_text(header_text(), encoding="utf-8")
+            for extension in self.extensions:
+                extension.include_dirs.append(str(headers))
+            super().build_extensions()
+        except Exception as error:
+            self._go_on_without(error)
+
+    def _go_on_without(self, error: Exception) -> None:
+        say(f"not compiled ({type(error).__name__}: {error}); the same engine runs uncompiled.")
+        for extension in self.extensions:
+            Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
+        self.extensions = []
+
+    def copy_extensions_to_source(self) -> None:
+        """Copy what there is into the source tree of an editable install."""
+        if self.extensions:
+            super().copy_extensions_to_source()
+
+
+def header_text() -> str:
+    """Make the C header from the op table of this very source tree."""
+    os.environ["MINIGRAD_PURE"] = "1"  # whatever is compiled here already is of another build
+    sys.path.insert(0, str(PACKAGE.parent))
+    from minigrad.cheader import header
+
+    return header()
+
+
+def extensions() -> list[Extension]:
+    """Name what to compile, or nothing if it is not wanted or not possible."""
+    if os.environ.get("MINIGRAD_PURE"):
+        say("MINIGRAD_PURE is set; the engine is installed uncompiled.")
+        return []
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        say("this Python has no global lock; the compiled engine needs it and is left out.")
+        return []
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        say("Cython is not there; the engine is installed uncompiled.")
+        return []
+    # Strict IEEE arithmetic: no fused operations, no fast-math; errno is not read by anybody.
+    flags = ["-O2", "-ffp-contract=off", "-fno-math-errno"] if os.name == "posix" else []
+    modules = [
+        Extension(
+            f"minigrad.{name}",
+            [f"src/minigrad/{name}.py"],
+            include_dirs=["src/minigrad/native"],
+            extra_compile_args=flags,
+        )
+        for name in ("node", "scalar")
+    ]
+    return cythonize(
+        modules,
+        build_dir="build/cython",
+        language_level=3,
+        compiler_directives={"annotation_typing": False, "cpow": True},
+    )
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildEngine})

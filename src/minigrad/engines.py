@@ -1,0 +1,34 @@
+"""Which engine runs: `scalar.py` and `node.py` compiled, or the same files as they are.
+
+Where the compiled modules were built, Python prefers them. With MINIGRAD_PURE=1 in the environment
+the files themselves are loaded in their place: for debugging, and to compare the two.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["load_pure_if_asked"]
+
+_COMPILED = ("node", "scalar")  # in the order in which they import each other
+
+
+def load_pure_if_asked(package: str) -> None:
+    """Load the uncompiled engine in place of the compiled one, if MINIGRAD_PURE is set."""
+    asked = os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
+    # Compiled modules find each other by full name: as `src.minigrad` only the files will do.
+    if not asked and package == "minigrad":
+        return
+    for name in _COMPILED:
+        full_name = f"{package}.{name}"
+        path = Path(__file__).with_name(f"{name}.py")
+        spec = importlib.util.spec_from_file_location(full_name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"MINIGRAD_PURE: cannot load {path}.")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[full_name] = module
+        spec.loader.exec_module(module)
+        setattr(sys.modules[package], name, module)

@@ -1,0 +1,23 @@
+# C types for node.py; see there.
+
+cimport cython
+
+cdef class Rare:
+    cdef public object label, op, operands, partials, prev, given, source, step
+
+cdef class Node:
+    cdef double _data, _grad, _da, _db
+    cdef Node _a, _b
+    cdef public Rare _rare
+    cdef public int _code
+    cdef long long _mark
+    cdef dict __dict__
+
+    cpdef Rare _get_rare(self)
+    cpdef list _own_links(self)
+    cpdef list _links_and_partials(self)
+
+cdef int _POW, _WHERE
+
+@cython.locals(node=Node, rare=Rare)
+cpdef _from_state(kind, tuple state)

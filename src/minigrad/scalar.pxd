@@ -1,0 +1,81 @@
+# C types for scalar.py; see there. The rules come from a header made from the op table.
+
+cimport cython
+
+from .node cimport Node, Rare
+
+ctypedef double (*value_rule1)(object, double) noexcept
+ctypedef double (*value_rule2)(object, double, double) noexcept
+ctypedef double (*partial_rule1)(object, double, double) noexcept
+ctypedef double (*partial_rule2)(object, double, double, double) noexcept
+
+cdef extern from "minigrad_ops.h":
+    const value_rule1 value1[1]
+    const value_rule2 value2[1]
+    const partial_rule1 first1[1]
+    const partial_rule2 first2[1]
+    const partial_rule2 second2[1]
+
+cdef extern from "slab.h":
+    void install_slab(object kind)
+    Py_ssize_t slab_count()
+    void track(object node)
+    void track_like(object node, object operand)
+    bint is_tracked(object node)
+
+cdef int _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _ABS, _TANH, _EXP, _EXPM1, _LOG, _LOG1P, _SQRT, _SIN
+cdef int _COS, _TAN, _ASIN, _ACOS, _ATAN, _ATAN2, _HYPOT, _SINH, _COSH, _ERF, _ERFC, _SIGMOID
+cdef int _SOFTPLUS, _RELU, _LEAKY_RELU, _GELU, _SILU, _MINIMUM, _MAXIMUM, _WHERE
+cdef int _modes
+cdef long long _epoch
+cdef object ieee
+
+cdef class Value(Node):
+    pass
+
+@cython.locals(node=Value)
+cdef Value _node(int code, double data, Value a, Value b, double da, double db, Rare rare=*)
+
+@cython.locals(x=double, y=double)
+cdef Value _unary(int code, Value a)
+
+@cython.locals(p=double, q=double, y=double)
+cdef Value _binary(int code, Value a, Value b)
+
+@cython.locals(p=double, q=double, y=double)
+cdef object _binary_number(int code, Value a, object number)
+
+@cython.locals(p=double, q=double, y=double)
+cdef object _number_binary(int code, object number, Value b)
+
+cdef object _pair(int code, Value a, object b)
+
+cdef object _observe(Value node)
+
+@cython.locals(first="long long", second="long long", listed="long long", done="long long",
+               order=list, path=list, lists=list, node=Value, below=Value, operand=Value)
+cpdef list _postorder(Value root)
+
+@cython.locals(order=list, earlier=list, node=Value)
+cdef tuple _propagate(Value root)
+
+@cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, rare=Rare)
+cdef object _run_steps(list order, bint by_hand=*)
+
+@cython.locals(node=Value, grad=double)
+cdef object _restore(list order, list earlier)
+
+@cython.locals(node=Value, grad=double)
+cdef object _add(list earlier)
+
+@cython.locals(node=Value, found=list)
+cdef list _grads_of(list order)
+
+@cython.locals(node=Value)
+cdef object _clear(list order)
+
+@cython.locals(node=Value, found=list)
+cpdef list gradients(Value root, inputs)
+
+@cython.locals(operand=Value)
+cdef object _strict_step(Value node)

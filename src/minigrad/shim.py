@@ -1,0 +1,50 @@
+"""Stands in for Cython's `cython` module when a file runs uncompiled.
+
+`scalar.py` and `node.py` say `cython.compiled` and `@cython.trashcan(True)`. Compiled, these are
+for the compiler. Uncompiled, they find this object: no third-party module is loaded for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+__all__ = ["cython", "install_slab", "slab_count", "track", "track_like"]
+
+C = TypeVar("C")
+
+
+class cython:  # noqa: N801 - it stands for a module
+    """The few words of Cython that the engine uses, meaning nothing."""
+
+    compiled = False
+
+    @staticmethod
+    def cclass(kind: C) -> C:
+        """Make an extension type of a class."""
+        return kind
+
+    @staticmethod
+    def trashcan(on: bool) -> Callable[[C], C]:
+        """Free chains of objects without recursion."""
+        return lambda kind: kind
+
+
+# What native/slab.h does for the compiled engine; uncompiled, Python's collector does its best.
+
+
+def install_slab(kind: type) -> None:
+    """Give nodes memory of their own."""
+
+
+def slab_count() -> int:
+    """Count the nodes."""
+    return 0
+
+
+def track(node: object) -> None:
+    """Have the collector look at a node."""
+
+
+def track_like(node: object, operand: object) -> None:
+    """Have it look at a node if it looks at the operand."""

@@ -1,0 +1,207 @@
+"""The two engines: which one runs, that they agree to the bit, what the collector sees."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import math
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import weakref
+from pathlib import Path
+
+import pytest
+from test_ops import EDGES, close, samples
+
+import minigrad
+from minigrad import Value, ieee
+from minigrad.cheader import header
+from minigrad.ops import TABLE
+from minigrad.scalar import nodes_alive
+
+compiled_only = pytest.mark.skipif(
+    minigrad.engine() != "compiled", reason="the engine is not compiled here"
+)
+
+
+def python(program, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_the_engine_can_be_asked_and_forced():
+    ask = "import minigrad; print(minigrad.engine(), minigrad.scalar.__file__[-3:])"
+    assert python(ask, MINIGRAD_PURE="1").split() == ["pure", ".py"]
+    assert python(ask, MINIGRAD_PURE="0").split()[0] == python(ask, MINIGRAD_PURE="").split()[0]
+    expected = os.environ.get("MINIGRAD_EXPECT_ENGINE")
+    if expected:
+        assert minigrad.engine() == expected
+
+
+BITS = """
+import sys
+sys.path.insert(0, {tests!r})
+from programs import call_minigrad, random_program, run
+from minigrad import Value
+for seed in range(250):
+    program = random_program(seed)
+    leaves = [Value(x) for x in program.inputs]
+    results = run(program, leaves, call_minigrad)
+    results[-1].backward()
+    # hypot is Python's own in the one engine and the C library's in the other
+    if all(name not in ("hypot", "atan2", "atan") for name, _ in program.steps):
+        print([v.data.hex() for v in results], [leaf.grad.hex() for leaf in leaves])
+"""
+
+
+@compiled_only
+def test_both_engines_give_the_same_bits():
+    program = BITS.format(tests=os.path.dirname(__file__))
+    compiled, pure = python(program), python(program, MINIGRAD_PURE="1")
+    assert compiled.count("0x") > 500
+    assert compiled == pure
+
+
+# ---- the header made from the op table ---------------------------------------------------------
+
+PROBE = """
+#include <stdint.h>
+typedef void PyObject;
+#include "minigrad_ops.h"
+double call1(int which, int code, double a) {{ (void)which; return value1[code](0, a); }}
+double call2(int code, double a, double b) {{ return value2[code](0, a, b); }}
+double slope1(int code, double y, double a) {{ return first1[code](0, y, a); }}
+double slope2(int place, int code, double y, double a, double b)
+{{ return (place ? second2 : first2)[code](0, y, a, b); }}
+"""
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory):
+    """The header of the op table as it is now, compiled on its own."""
+    compiler = shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0])
+    if compiler is None:
+        pytest.skip("no C compiler here")
+    folder = tmp_path_factory.mktemp("header")
+    (folder / "minigrad_ops.h").write_text(header())
+    (folder / "probe.c").write_text(PROBE.replace("{{", "{").replace("}}", "}"))
+    flags = ["-O2", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC"]
+    library = folder / "probe.so"
+    subprocess.run([compiler, *flags, "probe.c", "-o", str(library), "-lm"], cwd=folder, check=True)
+    loaded = ctypes.CDLL(str(library))
+    double, integer = ctypes.c_double, ctypes.c_int
+    for name, kinds in {
+        "call1": [integer, integer, double],
+        "call2": [integer, double, double],
+        "slope1": [integer, double, double],
+        "slope2": [integer, integer, double, double, double],
+    }.items():
+        function = getattr(loaded, name)
+        function.argtypes, function.restype = kinds, double
+    return loaded
+
+
+@pytest.mark.parametrize("op", [op for op in TABLE if op.arity in (1, 2)], ids=lambda op: op.name)
+def test_the_header_gives_the_bits_of_the_rules(rules, op):
+    # Python's hypot is more careful than the C library's; all else is the same function.
+    limit = 2 if op.name in ("hypot", "atan", "atan2") else 0
+    cases = [*samples(op, 200), *op.probes]
+    cases += [(x,) if op.arity == 1 else (x, y) for x in EDGES for y in EDGES]
+    for arguments in cases:
+        value = op.value(ieee, *arguments)
+        if op.arity == 1:
+            got = [rules.call1(0, op.code, *arguments), rules.slope1(op.code, value, *arguments)]
+        else:
+            got = [rules.call2(op.code, *arguments)]
+            got += [rules.slope2(k, op.code, value, *arguments) for k in (0, 1)]
+        expected = [value, *op.derivatives(ieee, value, *arguments)]
+        for ours, right in zip(got, expected, strict=True):
+            assert close(ours, float(right), limit=limit), (arguments, got, expected)
+            if right == 0.0:
+                assert math.copysign(1.0, ours) == math.copysign(1.0, right), (arguments, got)
+
+
+# ---- memory and the collector ------------------------------------------------------------------
+
+
+@compiled_only
+def test_ordinary_nodes_are_hidden_from_the_collector_and_custom_ones_are_not():
+    a = Value(2.0)
+    b = a * 3 + a.tanh()
+    many = minigrad.sum([a, b])
+    assert not any(map(gc.is_tracked, (a, b, many)))
+    custom = Value(1.0, (b,), "mine")
+    custom._backward = lambda: None
+    after = custom * 2
+    assert all(map(gc.is_tracked, (custom, after, minigrad.sum([a, after]), after.exp())))
+    assert gc.is_tracked(Value(0.0, (after,), "also"))
+
+
+def test_a_custom_op_that_refers_to_itself_is_collected():
+    class Witness:
+        pass
+
+    def build():
+        a = Value(2.0)
+        out = Value(4.0, (a,), "square")
+        witness = out.witness = Witness()
+
+        def _backward():
+            a.grad += 2 * a.data * out.grad + 0 * later.grad
+
+        out._backward = _backward
+        later = out * 3 + 1
+        later.backward()
+        return weakref.ref(witness)
+
+    gc.collect()
+    before = nodes_alive()
+    gone = build()
+    gc.collect()
+    assert gone() is None
+    assert nodes_alive() == before
+
+
+@compiled_only
+def test_the_count_of_nodes():
+    before = nodes_alive()
+    xs = [Value(k) for k in range(1000)]
+    total = minigrad.sum(xs) * 2
+    assert nodes_alive() == before + 1002
+    del xs, total
+    assert nodes_alive() == before
+
+
+@compiled_only
+def test_memory_goes_back_to_the_system():
+    def resident():
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("no /proc here")
+    gc.collect()
+    before = resident()
+    v = Value(0.0)
+    for _ in range(1_500_000):
+        v = v + 1.0
+    assert resident() - before > 150_000_000
+    del v
+    gc.collect()
+    assert resident() - before < 100_000_000  # a reserve of 64 MiB is kept
+
+
+def test_free_threaded_pythons_get_the_pure_engine():
+    setup = (Path(__file__).parent.parent / "setup.py").read_text()
+    assert 'get_config_var("Py_GIL_DISABLED")' in setup
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        assert minigrad.engine() == "pure"
