@@ -192,9 +192,9 @@ def test_memory_goes_back_to_the_system():
     gc.collect()
     before = resident()
     v = Value(0.0)
-    for _ in range(1_500_000):
+    for _ in range(3_000_000):
         v = v + 1.0
-    assert resident() - before > 150_000_000
+    assert resident() - before > 200_000_000
     del v
     gc.collect()
     assert resident() - before < 100_000_000  # a reserve of 64 MiB is kept

@@ -6,12 +6,13 @@ cdef class Rare:
     cdef public object label, op, operands, partials, prev, given, source, step
 
 cdef class Node:
+    # native/slab.h knows this layout: two operands and the rare things behind the numbers.
     cdef double _data, _grad, _da, _db
     cdef Node _a, _b
     cdef public Rare _rare
     cdef public int _code
     cdef long long _mark
-    cdef dict __dict__
+    cdef void *_users
 
     cpdef Rare _get_rare(self)
     cpdef list _own_links(self)

@@ -17,7 +17,9 @@ cdef extern from "minigrad_ops.h":
     const partial_rule2 second2[1]
 
 cdef extern from "slab.h":
-    void install_slab(object kind)
+    int install_slab(object sample, object operand, Py_ssize_t after_numbers,
+                     Py_ssize_t attributes) except -1
+    void open_slab(object kind)
     Py_ssize_t slab_count()
     void track(object node)
     void track_like(object node, object operand)
@@ -32,6 +34,12 @@ cdef object ieee
 
 cdef class Value(Node):
     pass
+
+cdef inline int place_nodes(Value sample, Value operand) except -1:
+    cdef char *start = <char *><void *>sample
+    sample._a = operand
+    return install_slab(sample, operand, <char *>(&sample._db + 1) - start,
+                        <char *>&sample._users - start)
 
 @cython.locals(node=Value)
 cdef Value _node(int code, double data, Value a, Value b, double da, double db, Rare rare=*)

@@ -37,7 +37,7 @@ __all__ = ["Value", "apply", "engine", "nodes_alive", "select"]
 # ---- making nodes --------------------------------------------------------------------------
 
 if not cython.compiled:
-    from .shim import install_slab, slab_count, track, track_like
+    from .shim import open_slab, place_nodes, slab_count, track, track_like
 
     # The rules by code and number of operands; compiled, C functions made from the same rows.
     value1 = value2 = [op.value for op in TABLE]
@@ -495,7 +495,8 @@ class Value(Node):
 
 
 if cython.compiled:
-    install_slab(Value)
+    place_nodes(Value(0.0), Value(0.0))
+    open_slab(Value)
 
 
 def engine() -> str:
@@ -603,7 +604,8 @@ def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
     order = _postorder(root)
     earlier = _grads_of(order)
     try:
-        _clear(order)
+        for node, _ in earlier:
+            node._grad = 0.0
         root._grad = 1.0
         if _modes and in_strict():
             for node in reversed(order):

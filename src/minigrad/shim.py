@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["cython", "install_slab", "slab_count", "track", "track_like"]
+__all__ = ["cython", "open_slab", "place_nodes", "slab_count", "track", "track_like"]
 
 C = TypeVar("C")
 
@@ -33,7 +33,11 @@ class cython:  # noqa: N801 - it stands for a module
 # What native/slab.h does for the compiled engine; uncompiled, Python's collector does its best.
 
 
-def install_slab(kind: type) -> None:
+def place_nodes(sample: object, operand: object) -> None:
+    """Find out where nodes keep their operands."""
+
+
+def open_slab(kind: type) -> None:
     """Give nodes memory of their own."""
 
 

@@ -44,6 +44,12 @@ static inline void track(PyObject *o)
     if (!is_tracked(o)) PyObject_GC_Track(o);
 }
 
+/* Where a node keeps what it refers to; filled in by `install_slab`. */
+static Py_ssize_t place_a, place_b, place_rare, place_attributes;
+static PyTypeObject *node_type = NULL;
+
+#define FIELD(o, place) (*(PyObject **)((char *)(o) + (place)))
+
 static inline void track_like(PyObject *o, PyObject *operand)
 {
     if (operand != Py_None && is_tracked(operand)) track(o);
@@ -141,8 +147,7 @@ static PyObject *node_alloc(PyTypeObject *type, Py_ssize_t items)
 {
     char *piece;
     PyObject *o;
-    if ((size_t)type->tp_basicsize + GC_BYTES > piece_bytes)
-        return PyType_GenericAlloc(type, items);
+    if (type != node_type) return PyType_GenericAlloc(type, items);
     piece = (char *)piece_take();
     if (piece == NULL) return PyErr_NoMemory();
     memset(piece, 0, GC_BYTES + (size_t)type->tp_basicsize);
@@ -163,12 +168,15 @@ static void prepare_slab(PyTypeObject *type)
     piece_bytes = ((size_t)type->tp_basicsize + GC_BYTES + 7) & ~(size_t)7;
 }
 
+/* A dead node waits for its turn to be freed in the second word of its header. */
+#define NEXT_DEAD(o) (((uintptr_t *)(o))[-1])
+
 #else
 
 static PyObject *node_alloc(PyTypeObject *type, Py_ssize_t items)
 {
     PyObject *o = PyType_GenericAlloc(type, items);
-    if (o != NULL) {
+    if (o != NULL && type == node_type) {
         PyObject_GC_UnTrack(o);
         slab_alive++;
     }
@@ -183,19 +191,112 @@ static void node_free(void *o)
 
 static void prepare_slab(PyTypeObject *type) { (void)type; }
 
+#define NEXT_DEAD(o) (*(uintptr_t *)&FIELD(o, place_attributes))
+
 #endif
 
-/* Have a class of nodes live here. It adds no fields to its base, so the base's destructor can be
-   its own: that one frees a chain of any length without recursion (Python's trashcan), but only for
-   objects that have it as their first destructor. */
-static void install_slab(PyObject *kind)
+/* Drop a reference to an operand. If that was the last one, put the operand on the list of the dead
+   instead of freeing it here and now: so a chain of any length is freed without recursion. */
+static inline void drop(PyObject *operand, PyObject **dead)
+{
+    if (Py_REFCNT(operand) == 1 && Py_TYPE(operand) == node_type
+        && (MINIGRAD_SLAB || FIELD(operand, place_attributes) == NULL)) {
+        if (is_tracked(operand)) PyObject_GC_UnTrack(operand);
+        NEXT_DEAD(operand) = (uintptr_t)*dead;
+        *dead = operand;
+    } else {
+        Py_DECREF(operand);
+    }
+}
+
+static void node_dealloc(PyObject *o)
+{
+    PyObject *dead = NULL;
+    if (is_tracked(o)) PyObject_GC_UnTrack(o);
+    for (;;) {
+        PyTypeObject *type = Py_TYPE(o);
+        PyObject *a = FIELD(o, place_a), *b = FIELD(o, place_b), *rare = FIELD(o, place_rare);
+        PyObject *attributes = FIELD(o, place_attributes);
+        drop(a, &dead);
+        drop(b, &dead);
+        Py_DECREF(rare);
+        Py_XDECREF(attributes);
+        type->tp_free(o);
+        if (dead == NULL) return;
+        o = dead;
+        dead = (PyObject *)NEXT_DEAD(o);
+#if !MINIGRAD_SLAB
+        FIELD(o, place_attributes) = NULL;
+#endif
+    }
+}
+
+static int node_traverse(PyObject *o, visitproc visit, void *arg)
+{
+    Py_VISIT(FIELD(o, place_a));
+    Py_VISIT(FIELD(o, place_b));
+    Py_VISIT(FIELD(o, place_rare));
+    Py_VISIT(FIELD(o, place_attributes));
+    return 0;
+}
+
+static int node_clear(PyObject *o)
+{
+    const Py_ssize_t places[] = {place_a, place_b, place_rare};
+    for (int k = 0; k < 3; k++) {
+        PyObject *old = FIELD(o, places[k]);
+        Py_INCREF(Py_None);
+        FIELD(o, places[k]) = Py_None;
+        Py_DECREF(old);
+    }
+    Py_CLEAR(FIELD(o, place_attributes));
+    return 0;
+}
+
+static PyGetSetDef attributes_of_node[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* Have the class of `sample` live here. `after_numbers` is the place behind the last number, where
+   the operands follow; `attributes` that of the pointer to the users' own attributes, which come to
+   life with the first of them. `operand` is the sample's first operand: it must be found there. */
+static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t after_numbers,
+                        Py_ssize_t attributes)
+{
+    PyTypeObject *type = Py_TYPE(sample);
+    PyObject *descriptor;
+    place_a = after_numbers;
+    place_b = place_a + (Py_ssize_t)sizeof(PyObject *);
+    place_rare = place_b + (Py_ssize_t)sizeof(PyObject *);
+    place_attributes = attributes;
+    if (FIELD(sample, place_a) != operand || FIELD(sample, place_b) != Py_None
+        || FIELD(sample, place_rare) != Py_None || FIELD(sample, place_attributes) != NULL) {
+        PyErr_SetString(PyExc_ImportError,
+                        "minigrad: the compiled engine does not fit its own layout; set "
+                        "MINIGRAD_PURE=1 and report this");
+        return -1;
+    }
+    prepare_slab(type);
+    type->tp_traverse = node_traverse;
+    type->tp_clear = node_clear;
+    type->tp_dictoffset = place_attributes;
+    descriptor = PyDescr_NewGetSet(type, attributes_of_node);
+    if (descriptor == NULL || PyDict_SetItemString(type->tp_dict, "__dict__", descriptor) < 0)
+        return -1;
+    Py_DECREF(descriptor);
+    type->tp_alloc = node_alloc;
+    PyType_Modified(type);
+    return 0;
+}
+
+/* The last step, when the sample is gone: from now on this is where nodes come from and go to. */
+static void open_slab(PyObject *kind)
 {
     PyTypeObject *type = (PyTypeObject *)kind;
-    prepare_slab(type);
-    type->tp_alloc = node_alloc;
+    node_type = type;
+    type->tp_dealloc = node_dealloc;
     type->tp_free = node_free;
-    type->tp_dealloc = type->tp_base->tp_dealloc;
-    PyType_Modified(type);
 }
 
 #endif
