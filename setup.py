@@ -1,7 +1,8 @@
 """Compile the engine where that is possible; `pyproject.toml` says everything else.
 
-`scalar.py` and `node.py` are plain Python. With Cython and a C compiler they become extension
-modules of the same names; without, or with MINIGRAD_PURE=1, they are installed as they are.
+`node.py`, `scalar.py` and `bulk.py` are plain Python. With Cython and a C compiler they become
+extension modules of the same names; without, or with MINIGRAD_PURE=1, they are installed as they
+are.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def extensions() -> list[Extension]:
             include_dirs=["src/minigrad/native"],
             extra_compile_args=flags,
         )
-        for name in ("node", "scalar")
+        for name in ("node", "scalar", "bulk")
     ]
     return cythonize(
         modules,

@@ -28,8 +28,14 @@ def pytest_configure(config):
     if minigrad.engine() == "pure":
         return
     folder = Path(minigrad.__file__).parent
-    sources = [*folder.glob("node.p*"), *folder.glob("scalar.p*"), *folder.glob("native/*.h")]
-    newest = max(path.stat().st_mtime for path in [*sources, folder / "ops.py"])
+    sources = [*folder.glob("*.pxd"), *folder.glob("native/*.h")]
+    newest = max(
+        path.stat().st_mtime
+        for path in [
+            *sources,
+            *(folder / f"{name}.py" for name in ("node", "scalar", "bulk", "ops")),
+        ]
+    )
     oldest = min(path.stat().st_mtime for path in folder.glob("*.so"))
     if newest > oldest:
         pytest.exit("the compiled engine is older than its source; run: pip install -e .", 4)

@@ -1,13 +1,52 @@
-"""Two models of the lessons' size, one scalar at a time, for any class with the operators.
+"""Models of the lessons' size, one scalar at a time, for any class with the operators.
 
-Nothing here knows minigrad: the same code runs on `Value` and on PyTorch's 0-d tensors, so that
-their gradients can be compared.
+Nothing here knows minigrad: the same code runs on `Value`, on PyTorch's 0-d tensors and, in the
+benchmarks, on plain floats and on other libraries' numbers, so that they can be compared. What is
+not an operator is a word of a `Kit`; the default calls methods.
 """
 
 from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
+
+
+class Kit:
+    """The functions that the models need besides operators."""
+
+    @staticmethod
+    def exp(x):
+        return x.exp()
+
+    @staticmethod
+    def log(x):
+        return x.log()
+
+    @staticmethod
+    def tanh(x):
+        return x.tanh()
+
+    @staticmethod
+    def relu(x):
+        return x.relu()
+
+    @staticmethod
+    def number(x):
+        return x.data
+
+
+# ---- a long chain ------------------------------------------------------------------------------
+
+
+def mixed_chain(w, b, count, kit=Kit):
+    """A chain of `count` operations of ten kinds; its numbers stay between 0 and 1."""
+    v = w
+    for _ in range(count // 10):
+        v = kit.log(kit.exp(kit.tanh(v * w + b)) + 1.0)
+        v = kit.relu(v) ** 2 * 0.5 - 0.1
+    return v
+
 
 # ---- two moons, as in micrograd's demo --------------------------------------------------------
 
@@ -24,6 +63,32 @@ def moons(count=100, noise=0.1, seed=1):
         points.append([x + rng.gauss(0, noise), y + rng.gauss(0, noise)])
         labels.append(-1 if upper else 1)
     return points, labels
+
+
+def mlp_parameters(make, sizes=(2, 16, 16, 1), seed=1):
+    """Weights and biases of micrograd's MLP, layer by layer, neuron by neuron."""
+    rng = random.Random(seed)
+    return [
+        [([make(rng.uniform(-1, 1)) for _ in range(nin)], make(0.0)) for _ in range(nout)]
+        for nin, nout in pairwise(sizes)
+    ]
+
+
+def mlp_loss(layers, points, labels, kit=Kit):
+    """The mean hinge loss of the MLP over all points."""
+    losses = []
+    for point, label in zip(points, labels, strict=True):
+        x = point
+        for layer in layers:
+            outputs = []
+            for weights, bias in layer:
+                total = bias
+                for w, xi in zip(weights, x, strict=True):
+                    total = total + w * xi
+                outputs.append(total if layer is layers[-1] else kit.relu(total))
+            x = outputs
+        losses.append(kit.relu(1 + -label * x[0]))
+    return sum(losses) * (1.0 / len(losses))
 
 
 def demo_loss(model, points, labels, alpha=1e-4):
@@ -65,9 +130,9 @@ def linear(x, rows):
     return [sum(w * xi for w, xi in zip(row, x, strict=True)) for row in rows]
 
 
-def softmax(logits):
-    top = max(logit.data for logit in logits)
-    exps = [(logit - top).exp() for logit in logits]
+def softmax(logits, kit=Kit):
+    top = max(kit.number(logit) for logit in logits)
+    exps = [kit.exp(logit - top) for logit in logits]
     total = sum(exps)
     return [e / total for e in exps]
 
@@ -78,7 +143,7 @@ def rmsnorm(x):
     return [xi * scale for xi in x]
 
 
-def gpt_logits(p, token, position, keys, values, heads=HEADS):
+def gpt_logits(p, token, position, keys, values, kit=Kit, heads=HEADS):
     """Feed one token; `keys` and `values` collect what later tokens attend to."""
     x = [t + q for t, q in zip(p["tokens"][token], p["positions"][position], strict=True)]
     x = rmsnorm(x)
@@ -94,24 +159,24 @@ def gpt_logits(p, token, position, keys, values, heads=HEADS):
             sum(q * k for q, k in zip(query[part], key[part], strict=True)) / size**0.5
             for key in keys
         ]
-        weights = softmax(scores)
+        weights = softmax(scores, kit)
         attended += [
             sum(w * v[j] for w, v in zip(weights, values, strict=True))
             for j in range(start, start + size)
         ]
     x = [a + b for a, b in zip(linear(attended, p["out"]), residual, strict=True)]
     residual = x
-    hidden = [h.relu() for h in linear(rmsnorm(x), p["up"])]
+    hidden = [kit.relu(h) for h in linear(rmsnorm(x), p["up"])]
     x = [a + b for a, b in zip(linear(hidden, p["down"]), residual, strict=True)]
     return linear(x, p["head"])
 
 
-def gpt_loss(p, tokens):
+def gpt_loss(p, tokens, kit=Kit):
     """The mean cross entropy of predicting each token from those before it."""
     keys, values, losses = [], [], []
     for position in range(len(tokens) - 1):
-        logits = gpt_logits(p, tokens[position], position, keys, values)
-        losses.append(-softmax(logits)[tokens[position + 1]].log())
+        logits = gpt_logits(p, tokens[position], position, keys, values, kit)
+        losses.append(-kit.log(softmax(logits, kit)[tokens[position + 1]]))
     return sum(losses) * (1 / len(losses))
 
 

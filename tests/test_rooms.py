@@ -31,6 +31,7 @@ RANK = {
     "guard": 1,
     "node": 2,
     "scalar": 3,
+    "bulk": 3,
     "functions": 4,
     "derivatives": 5,
     "nn": 5,

@@ -13,6 +13,7 @@ from . import engines
 engines.load_pure_if_asked(__name__)  # before anything imports the engine
 
 from . import loss, nn, optim
+from .bulk import data_of, grads_of, set_data, set_grads, zero_grad
 from .checkpoint import load_parameters, save_parameters
 from .derivatives import grad, hessian, jacobian, jvp
 from .errors import (
@@ -86,6 +87,7 @@ __all__ = [
     "clip",
     "cos",
     "cosh",
+    "data_of",
     "dot",
     "engine",
     "erf",
@@ -94,6 +96,7 @@ __all__ = [
     "expm1",
     "gelu",
     "grad",
+    "grads_of",
     "hessian",
     "hypot",
     "jacobian",
@@ -113,6 +116,8 @@ __all__ = [
     "optim",
     "relu",
     "save_parameters",
+    "set_data",
+    "set_grads",
     "sigmoid",
     "silu",
     "sin",
@@ -125,4 +130,5 @@ __all__ = [
     "tan",
     "tanh",
     "where",
+    "zero_grad",
 ]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from .bulk import zero_grad
 from .coerce import as_list
 from .functions import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from .scalar import Value
@@ -35,8 +36,7 @@ class Module:
 
     def zero_grad(self) -> None:
         """Set `.grad` of all parameters to zero."""
-        for parameter in self.parameters():
-            parameter.grad = 0.0
+        zero_grad(self.parameters())
 
     def parameters(self) -> list[Value]:
         """Return the Values that training may change, always in the same order."""

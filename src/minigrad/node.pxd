@@ -14,10 +14,6 @@ cdef class Node:
     cdef long long _mark
     cdef void *_users
 
-    cpdef Rare _get_rare(self)
-    cpdef list _own_links(self)
-    cpdef list _links_and_partials(self)
-
 cdef int _POW, _WHERE
 
 @cython.locals(node=Node, rare=Rare)

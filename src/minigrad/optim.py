@@ -7,10 +7,13 @@ rate is a number or a schedule: a function from the number of steps taken so far
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable
-from math import cos, hypot, isfinite, pi, sqrt
-from typing import Any
+from math import cos, hypot, isfinite, pi
+from typing import Any, TypeAlias
 
+from . import bulk
+from .bulk import data_of, grads_of, set_data, zero_grad
 from .coerce import as_float, as_list
 from .scalar import Value
 
@@ -30,8 +33,8 @@ __all__ = [
 ]
 
 Schedule = Callable[[int], float]
-Numbers = list[float]  # one per parameter
-State = dict[str, Numbers]  # running averages, by name
+Numbers: TypeAlias = "array[float]"  # one per parameter
+State: TypeAlias = "dict[str, array[float]]"  # running averages, by name
 
 
 class Optimizer:
@@ -78,16 +81,13 @@ class Optimizer:
 
     def zero_grad(self) -> None:
         """Set `.grad` of all parameters to zero."""
-        for parameter in self.parameters:
-            parameter.grad = 0.0
+        zero_grad(self.parameters)
 
     def step(self) -> None:
         """Move every parameter by one step against its gradient."""
-        data = [parameter.data for parameter in self.parameters]
-        grads = [parameter.grad for parameter in self.parameters]
+        data, grads = data_of(self.parameters), grads_of(self.parameters)
         moved, state = self._update(data, grads, self.lr)
-        for parameter, number in zip(self.parameters, moved, strict=True):
-            parameter.data = number
+        set_data(self.parameters, moved)
         self.state = state
         self.steps += 1
 
@@ -111,7 +111,7 @@ class Optimizer:
         unknown = set(averages) - set(self._averages)
         if unknown:
             raise ValueError(f"this state is damaged: {kind} has no {', '.join(sorted(unknown))}.")
-        state = {name: [float(x) for x in numbers] for name, numbers in averages.items()}
+        state = {name: array("d", numbers) for name, numbers in averages.items()}
         for name, numbers in state.items():
             if len(numbers) != len(self.parameters):
                 raise ValueError(
@@ -142,18 +142,11 @@ class SGD(Optimizer):
         self.momentum, self.nesterov, self.weight_decay = momentum, nesterov, weight_decay
 
     def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
-        if self.weight_decay:
-            grads = [g + self.weight_decay * x for g, x in zip(grads, data, strict=True)]
-        state = {}
-        if self.momentum:
-            velocity = self.state.get("velocity", [0.0] * len(grads))
-            velocity = [self.momentum * v + g for v, g in zip(velocity, grads, strict=True)]
-            state["velocity"] = velocity
-            if self.nesterov:
-                grads = [g + self.momentum * v for g, v in zip(grads, velocity, strict=True)]
-            else:
-                grads = velocity
-        return [x - lr * g for x, g in zip(data, grads, strict=True)], state
+        velocity = self.state.get("velocity")
+        moved, velocity = bulk.sgd(
+            data, grads, velocity, lr, self.momentum, self.nesterov, self.weight_decay
+        )
+        return moved, {"velocity": velocity} if self.momentum else {}
 
 
 class Adam(Optimizer):
@@ -178,24 +171,23 @@ class Adam(Optimizer):
         self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
 
     def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
-        if self.weight_decay:
-            grads = [g + self.weight_decay * x for g, x in zip(grads, data, strict=True)]
-        return self._adam(data, grads, lr)
+        return self._adam(data, grads, lr, self.weight_decay, 1.0)
 
-    def _adam(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
-        beta1, beta2 = self.betas
-        zeros = [0.0] * len(data)
-        first = self.state.get("first", zeros)
-        second = self.state.get("second", zeros)
-        first = [beta1 * m + (1.0 - beta1) * g for m, g in zip(first, grads, strict=True)]
-        second = [beta2 * v + (1.0 - beta2) * g * g for v, g in zip(second, grads, strict=True)]
-        # The averages start at zero; early on these factors make up for that.
-        rate = lr / (1.0 - beta1 ** (self.steps + 1))
-        scale = 1.0 / sqrt(1.0 - beta2 ** (self.steps + 1))
-        moved = [
-            x - rate * m / (sqrt(v) * scale + self.eps)
-            for x, m, v in zip(data, first, second, strict=True)
-        ]
+    def _adam(
+        self, data: Numbers, grads: Numbers, lr: float, penalty: float, shrink: float
+    ) -> tuple[Numbers, State]:
+        moved, first, second = bulk.adam(
+            data,
+            grads,
+            self.state.get("first"),
+            self.state.get("second"),
+            lr,
+            self.betas,
+            self.eps,
+            self.steps,
+            penalty,
+            shrink,
+        )
         return moved, {"first": first, "second": second}
 
 
@@ -214,8 +206,7 @@ class AdamW(Adam):
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
     def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
-        shrink = 1.0 - lr * self.weight_decay
-        return self._adam([x * shrink for x in data], grads, lr)
+        return self._adam(data, grads, lr, 0.0, 1.0 - lr * self.weight_decay)
 
 
 # ---- schedules: a function from the steps taken so far to a learning rate ------------------

@@ -20,6 +20,7 @@ cdef extern from "slab.h":
     int install_slab(object sample, object operand, Py_ssize_t after_numbers,
                      Py_ssize_t attributes) except -1
     void open_slab(object kind)
+    object make_node(object kind, object a, object b, object rare)
     Py_ssize_t slab_count()
     void track(object node)
     void track_like(object node, object operand)
@@ -61,8 +62,9 @@ cdef object _pair(int code, Value a, object b)
 cdef object _observe(Value node)
 
 @cython.locals(first="long long", second="long long", listed="long long", done="long long",
-               order=list, path=list, lists=list, node=Value, below=Value, operand=Value)
-cpdef list _postorder(Value root)
+               order=list, path=list, lists=list, mark="long long",
+               node=Value, below=Value, operand=Value, a=Value, b=Value)
+cpdef list _postorder(Value root, list grads)
 
 @cython.locals(order=list, earlier=list, node=Value)
 cdef tuple _propagate(Value root)
@@ -75,9 +77,6 @@ cdef object _restore(list order, list earlier)
 
 @cython.locals(node=Value, grad=double)
 cdef object _add(list earlier)
-
-@cython.locals(node=Value, found=list)
-cdef list _grads_of(list order)
 
 @cython.locals(node=Value)
 cdef object _clear(list order)

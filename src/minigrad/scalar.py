@@ -37,8 +37,9 @@ __all__ = ["Value", "apply", "engine", "nodes_alive", "select"]
 # ---- making nodes --------------------------------------------------------------------------
 
 if not cython.compiled:
-    from .shim import open_slab, place_nodes, slab_count, track, track_like
+    from .shim import make_node, open_slab, place_nodes, slab_count, track, track_like
 
+    _new: Any = object.__new__
     # The rules by code and number of operands; compiled, C functions made from the same rows.
     value1 = value2 = [op.value for op in TABLE]
     first1 = first2 = [op.partials[0] if op.partials else op.value for op in TABLE]
@@ -84,19 +85,20 @@ def _node(
     code: int, data: float, a: Any, b: Any, da: float, db: float, rare: Rare | None = None
 ) -> Value:
     """Make a node. Every operation ends here."""
-    node = Value.__new__(Value)
+    node: Value
+    if cython.compiled:
+        node = make_node(Value, a, b, rare)
+    else:
+        node = _new(Value)
+        node._grad = 0.0
+        node._a = a
+        node._b = b
+        node._mark = 0
+        node._rare = rare
     node._data = data
-    node._grad = 0.0
-    node._a = a
-    node._b = b
     node._da = da
     node._db = db
     node._code = code
-    node._mark = 0
-    node._rare = rare
-    if cython.compiled:  # the collector looks at a node only if it may be part of a cycle
-        track_like(node, a)
-        track_like(node, b)
     if _modes:
         _observe(node)
     return node
@@ -118,9 +120,9 @@ def _binary(code: int, a: Value, b: Value) -> Value:
 def _binary_number(code: int, a: Value, number: Any) -> Value:
     """`a op number`; NotImplemented, so that Python asks the other side, if it is no number."""
     if type(number) is not float:
-        if not is_number(number):
+        number = _real(code, number)
+        if number is None:
             return NotImplemented  # type: ignore[no-any-return]
-        number = as_float(number, f"Value {TABLE[code].label} number")
     p = a._data
     q = number
     y = value2[code](ieee, p, q)
@@ -130,13 +132,22 @@ def _binary_number(code: int, a: Value, number: Any) -> Value:
 def _number_binary(code: int, number: Any, b: Value) -> Value:
     """`number op b`."""
     if type(number) is not float:
-        if not is_number(number):
+        number = _real(code, number)
+        if number is None:
             return NotImplemented  # type: ignore[no-any-return]
-        number = as_float(number, f"number {TABLE[code].label} Value")
     p = number
     q = b._data
     y = value2[code](ieee, p, q)
     return _node(code, y, None, b, p, second2[code](ieee, y, p, q))
+
+
+def _real(code: int, number: Any) -> float | None:
+    """Return an operand that is not a Value as a float, or None if it is no number."""
+    if type(number) is int and -1_000_000 < number < 1_000_000:  # above all the 0 of sum()
+        return float(number)
+    if not is_number(number):
+        return None
+    return as_float(number, f"Value {TABLE[code].label} number")
 
 
 def _pair(code: int, a: Value, b: Any) -> Value:
@@ -297,7 +308,7 @@ class Value(Node):
         """Set `.grad` to zero on this node and on everything under it."""
         _begin_pass()
         try:
-            _clear(_postorder(self))
+            _clear(_postorder(self, []))
         finally:
             _end_pass()
 
@@ -540,8 +551,12 @@ def _end_pass() -> None:
     _pass_lock.release()
 
 
-def _postorder(root: Value) -> list[Value]:
+def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
+    root: Value, grads: list[tuple[Value, float]]
+) -> list[Value]:
     """`graph.topological_order`, on the nodes' own fields: operands first, the root last.
+
+    What gradients it comes across on the way are added to `grads`, each with its node.
 
     Marks tell how far this pass is with a node: below `first`, not met; `first`, `second`,
     `listed`, the way down leads through its first operand, its second, or one of a list; `done`.
@@ -562,25 +577,33 @@ def _postorder(root: Value) -> list[Value]:
             node._mark = listed
             lists.append(iter(node._links()))
             path.append(node)
-        elif node._a is not None and node._a._mark != done:
-            below = node._a
-            node._mark = first
-            path.append(node)
-        elif node._b is not None and node._b._mark != done:
-            below = node._b
-            node._mark = second
-            path.append(node)
         else:
-            node._mark = done
-            order.append(node)
+            a = node._a
+            b = node._b
+            if a is not None and a._mark != done:
+                below = a
+                node._mark = first
+                path.append(node)
+            elif b is not None and b._mark != done:
+                below = b
+                node._mark = second
+                path.append(node)
+            else:
+                node._mark = done
+                order.append(node)
+                if node._grad != 0.0:
+                    grads.append((node, node._grad))
         while below is None:  # nowhere to go down: up, until there is
             if not path:
                 return order
             node = path[-1]
-            if node._mark == first and node._b is not None and node._b._mark != done:
-                below = node._b
-                node._mark = second
-            elif node._mark == listed:
+            mark = node._mark
+            if mark == first:
+                b = node._b
+                if b is not None and b._mark != done:
+                    below = b
+                    node._mark = second
+            elif mark == listed:
                 for operand in lists[-1]:
                     if operand._mark != done:
                         below = operand
@@ -591,6 +614,8 @@ def _postorder(root: Value) -> list[Value]:
                 node._mark = done
                 order.append(node)
                 path.pop()
+                if node._grad != 0.0:
+                    grads.append((node, node._grad))
         if below._mark >= first:  # met, not done: on the way down already
             raise CycleError(cycle_message(path, below))
         node = below
@@ -601,8 +626,8 @@ def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
 
     If anything raises, the earlier grads are back before the error leaves.
     """
-    order = _postorder(root)
-    earlier = _grads_of(order)
+    earlier: list[tuple[Value, float]] = []
+    order = _postorder(root, earlier)
     try:
         for node, _ in earlier:
             node._grad = 0.0
@@ -637,14 +662,6 @@ def _run_steps(order: list[Value], by_hand: bool = True) -> None:
         b = node._b
         if b is not None:
             b._grad += node._db * grad
-
-
-def _grads_of(order: list[Value]) -> list[tuple[Value, float]]:
-    found = []
-    for node in order:  # not a comprehension: compiled, a loop knows the type of its variable
-        if node._grad != 0.0:
-            found.append((node, node._grad))  # noqa: PERF401
-    return found
 
 
 def _clear(order: list[Value]) -> None:

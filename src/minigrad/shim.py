@@ -7,9 +7,9 @@ for the compiler. Uncompiled, they find this object: no third-party module is lo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["cython", "open_slab", "place_nodes", "slab_count", "track", "track_like"]
+__all__ = ["cython", "make_node", "open_slab", "place_nodes", "slab_count", "track", "track_like"]
 
 C = TypeVar("C")
 
@@ -39,6 +39,10 @@ def place_nodes(sample: object, operand: object) -> None:
 
 def open_slab(kind: type) -> None:
     """Give nodes memory of their own."""
+
+
+def make_node(kind: type, a: object, b: object, rare: object) -> Any:
+    """Make a node that refers to these three; its numbers are for the caller to fill in."""
 
 
 def slab_count() -> int:

@@ -14,7 +14,6 @@
 
 #include <Python.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The header before a collectable object is two words here, the first of them 0 while it is not
@@ -56,6 +55,8 @@ static inline void track_like(PyObject *o, PyObject *operand)
 }
 
 #if MINIGRAD_SLAB
+
+#include <sys/mman.h>
 
 #define CHUNK_BYTES ((size_t)256 * 1024)
 #define CHUNKS_IN_RESERVE 256 /* 64 MiB: what a loop over a million nodes frees and takes again */
@@ -101,12 +102,25 @@ static void chunk_reset(Chunk *chunk)
     chunk->used = 0;
 }
 
+/* Get a chunk, aligned to its size, straight from the system: malloc would keep what is freed. */
+static Chunk *chunk_map(void)
+{
+    char *got = (char *)mmap(NULL, 2 * CHUNK_BYTES, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *start;
+    if (got == (char *)MAP_FAILED) return NULL;
+    start = (char *)(((uintptr_t)got + CHUNK_BYTES - 1) & ~(CHUNK_BYTES - 1));
+    if (start > got) munmap(got, (size_t)(start - got));
+    munmap(start + CHUNK_BYTES, (size_t)(got + CHUNK_BYTES - start));
+    return (Chunk *)start;
+}
+
 static void *piece_take(void)
 {
     Chunk *chunk = with_room;
     void *piece;
     if (chunk == NULL) {
-        chunk = (Chunk *)aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
+        chunk = chunk_map();
         if (chunk == NULL) return NULL;
         chunk_reset(chunk);
         chunk->end = (char *)chunk + CHUNK_BYTES;
@@ -131,7 +145,7 @@ static void piece_give(void *piece)
     if (--chunk->used == 0) {
         if (empty_chunks >= CHUNKS_IN_RESERVE) {
             if (chunk->listed) chunk_unlist(chunk);
-            free(chunk);
+            munmap(chunk, CHUNK_BYTES);
             return;
         }
         empty_chunks++;
@@ -152,7 +166,12 @@ static PyObject *node_alloc(PyTypeObject *type, Py_ssize_t items)
     if (piece == NULL) return PyErr_NoMemory();
     memset(piece, 0, GC_BYTES + (size_t)type->tp_basicsize);
     o = (PyObject *)(piece + GC_BYTES);
+#ifdef Py_REF_DEBUG
     PyObject_Init(o, type);
+#else
+    Py_SET_REFCNT(o, 1);
+    Py_SET_TYPE(o, type);
+#endif
     slab_alive++;
     return o;
 }
@@ -194,6 +213,22 @@ static void prepare_slab(PyTypeObject *type) { (void)type; }
 #define NEXT_DEAD(o) (*(uintptr_t *)&FIELD(o, place_attributes))
 
 #endif
+
+/* Make a node with its operands and rare things in place; all its numbers are 0. */
+static inline PyObject *make_node(PyObject *kind, PyObject *a, PyObject *b, PyObject *rare)
+{
+    PyObject *o = node_alloc((PyTypeObject *)kind, 0);
+    if (o == NULL) return NULL;
+    Py_INCREF(a);
+    Py_INCREF(b);
+    Py_INCREF(rare);
+    FIELD(o, place_a) = a;
+    FIELD(o, place_b) = b;
+    FIELD(o, place_rare) = rare;
+    track_like(o, a);
+    track_like(o, b);
+    return o;
+}
 
 /* Drop a reference to an operand. If that was the last one, put the operand on the list of the dead
    instead of freeing it here and now: so a chain of any length is freed without recursion. */
@@ -266,6 +301,10 @@ static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t after_nu
 {
     PyTypeObject *type = Py_TYPE(sample);
     PyObject *descriptor;
+    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) { /* its instances would have to count it */
+        PyErr_SetString(PyExc_ImportError, "minigrad: Value must be a static type");
+        return -1;
+    }
     place_a = after_numbers;
     place_b = place_a + (Py_ssize_t)sizeof(PyObject *);
     place_rare = place_b + (Py_ssize_t)sizeof(PyObject *);

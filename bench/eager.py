@@ -1,0 +1,291 @@
+"""How fast is eager scalar autodiff? `python bench/eager.py` measures and prints; `--json` too.
+
+Each engine runs in a process of its own and all take turns, round after round, so that a slow
+moment of the machine hits every one of them. A step is timed in three parts: building the graph,
+the backward pass, and freeing it. With the collector off, engines whose nodes form cycles are freed
+by `gc.collect()`, because nothing else frees them; with it on, they are left to it.
+
+Peers come from bench/requirements.txt; one that is not installed is reported as missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import mean, median
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from engines import ENGINES, WORKLOADS, Floats  # noqa: E402
+
+# name -> (engine, collector on?)
+CONTESTANTS = {
+    "plain floats, forward only": ("floats", False),
+    "minigrad compiled": ("compiled", False),
+    "minigrad compiled, collector on": ("compiled", True),
+    "minigrad pure": ("pure", False),
+    "micrograd": ("micrograd", False),
+    "micrograd, collector on": ("micrograd", True),
+    "microgpt-style Value": ("microgpt-style", False),
+    "PyTorch scalars": ("PyTorch", False),
+    "xad": ("xad", False),
+    "CasADi SX, symbols only": ("CasADi SX", False),
+}
+BASE = "minigrad compiled"
+
+
+# ---- the process of one engine -----------------------------------------------------------------
+
+
+def serve(name, collector):
+    """Answer requests for steps, one line of JSON each, until the input ends."""
+    try:
+        engine = ENGINES[name]()
+    except ImportError as error:
+        print(json.dumps({"missing": str(error)}), flush=True)
+        return
+    print(json.dumps({"ready": True}), flush=True)
+    parameters = {}
+    if not collector:
+        gc.disable()
+    for line in sys.stdin:
+        task, workload = json.loads(line)
+        if workload not in parameters:
+            parameters = {workload: engine.parameters(workload)}
+        if task == "memory":
+            answer = measure_memory(engine, workload, parameters[workload])
+        else:
+            # A training loop does not stop after each step; nor does a turn. The first step of a
+            # turn finds the caches full of the others' data and is not counted.
+            steps = [measure_step(engine, workload, parameters[workload]) for _ in range(4)]
+            answer = steps[1:]
+        print(json.dumps(answer), flush=True)
+
+
+def measure_step(engine, workload, parameters):
+    start = time.perf_counter()
+    root = engine.build(workload, parameters)
+    built = time.perf_counter()
+    engine.backward(root)
+    passed = time.perf_counter()
+    del root
+    engine.free(None)
+    freed = time.perf_counter()
+    return [built - start, passed - built, freed - passed]
+
+
+def measure_memory(engine, workload, parameters):
+    """Bytes that a graph holds, built and after its backward pass; several, to see past the noise."""
+    copies = 4
+    gc.collect()
+    before = resident()
+    kept = [engine.build(workload, parameters) for _ in range(copies)]
+    built = resident()
+    for root in kept:
+        engine.backward(root)
+    return [(built - before) / copies, (resident() - before) / copies]
+
+
+def resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Contestant:
+    """A running process, and the times it has given so far."""
+
+    def __init__(self, engine, collector):
+        self.environment = {**os.environ, "MINIGRAD_PURE": "1" if engine == "pure" else "0"}
+        command = [sys.executable, __file__, "--serve", engine]
+        self.process = subprocess.Popen(
+            [*command, "--collector"] if collector else command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=self.environment,
+        )
+        self.missing = json.loads(self.process.stdout.readline()).get("missing")
+
+    def ask(self, task, workload):
+        self.process.stdin.write(json.dumps([task, workload]) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"{self.process.args[3]} died in {workload}")
+        return json.loads(answer)
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+# ---- counting operations -----------------------------------------------------------------------
+
+
+class Counted(float):
+    """A float that counts what is done to it."""
+
+    operations = 0
+
+    def _count(name):  # noqa: N805
+        plain = getattr(float, name)
+
+        def method(self, *others):
+            Counted.operations += 1
+            return Counted(plain(self, *others))
+
+        return method
+
+    for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "neg"):
+        locals()[f"__{_name}__"] = _count(f"__{_name}__")
+
+
+def count_operations(workload):
+    """Count the operations of a step by running it on numbers that count."""
+
+    def counting(function):
+        def counted(x):
+            Counted.operations += 1
+            return Counted(function(x))
+
+        return staticmethod(counted)
+
+    class kit(Floats.kit):  # noqa: N801
+        exp, log, tanh, relu = map(
+            counting, (Floats.kit.exp, Floats.kit.log, Floats.kit.tanh, Floats.kit.relu)
+        )
+
+    engine = Floats()
+    engine.kit, engine.make = kit, Counted
+    parameters = engine.parameters(workload)
+    Counted.operations = 0
+    engine.build(workload, parameters)
+    return Counted.operations
+
+
+# ---- the contest -------------------------------------------------------------------------------
+
+
+def measure(workloads, rounds, say):
+    """Run all contestants in turns; returns a dictionary fit for JSON."""
+    results = {}
+    for workload in workloads:
+        operations = count_operations(workload)
+        rows = {}
+        contestants = {}
+        for name, (engine, collector) in CONTESTANTS.items():
+            contestant = Contestant(engine, collector)
+            if contestant.missing:
+                rows[name] = {"missing": contestant.missing}
+                contestant.stop()
+            else:
+                contestants[name] = contestant
+        times = {name: [] for name in contestants}
+        memory = {}
+        for name, contestant in contestants.items():  # first, in a process that held nothing yet
+            say(f"{workload}, memory: {name}")
+            memory[name] = contestant.ask("memory", workload)
+        for k in range(1, rounds + 1):
+            for name, contestant in contestants.items():
+                say(f"{workload}, round {k} of {rounds}: {name}")
+                times[name] += contestant.ask("steps", workload)
+        for name, contestant in contestants.items():
+            steps = [[part * 1e9 / operations for part in step] for step in times[name]]
+            totals = [sum(step) for step in steps]
+            best = min(steps, key=sum)
+            rows[name] = {
+                "build": best[0],
+                "backward": best[1],
+                "free": best[2],
+                "min": min(totals),
+                "median": median(totals),
+                "mean": mean(totals),
+                "bytes": memory[name][0] / operations,
+                "bytes_after": memory[name][1] / operations,
+            }
+            contestant.stop()
+        results[workload] = {
+            "what": WORKLOADS[workload],
+            "operations": operations,
+            "rounds": rounds,
+            "rows": {name: rows[name] for name in CONTESTANTS},
+        }
+    return results
+
+
+def cost(name, row):
+    """What is compared: the minimum; the mean where the collector comes and goes."""
+    return row["mean"] if name.endswith("collector on") else row["min"]
+
+
+def tables(results):
+    """Yield a rich table per workload."""
+    from rich.table import Table
+
+    for workload, result in results.items():
+        table = Table(
+            title=f"{workload}: {result['what']}, {result['operations']:,} operations, "
+            f"nanoseconds per operation, {result['rounds']} rounds"
+        )
+        for column in (
+            "engine",
+            "build",
+            "backward",
+            "free",
+            "total, min",
+            "median",
+            "× minigrad compiled",
+            "bytes/op built",
+            "after backward",
+        ):
+            table.add_column(column, justify="left" if column == "engine" else "right")
+        for name, row in result["rows"].items():
+            if "missing" in row:
+                table.add_row(name, f"missing: {row['missing']}")
+                continue
+            numbers = [row[part] for part in ("build", "backward", "free", "min", "median")]
+            peer = f"{BASE}, collector on" if name.endswith("collector on") else BASE
+            ratio = cost(name, row) / cost(peer, result["rows"][peer])
+            table.add_row(
+                name,
+                *[f"{x:,.1f}" for x in numbers],
+                f"{ratio:,.2f}",
+                f"{row['bytes']:,.0f}",
+                f"{row['bytes_after']:,.0f}",
+            )
+        yield table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
+    parser.add_argument("--json", action="store_true", help="print JSON for a program")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--collector", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.serve, options.collector)
+        return
+    from rich.console import Console
+
+    progress = Console(stderr=True)
+    with progress.status("starting") as status:
+        results = measure(options.workloads, options.rounds, status.update)
+    if options.json:
+        print(json.dumps(results, indent=1))
+        return
+    console = Console()
+    for table in tables(results):
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main()
