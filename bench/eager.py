@@ -82,7 +82,7 @@ def measure_step(engine, workload, parameters):
 
 
 def measure_memory(engine, workload, parameters):
-    """Bytes that a graph holds, built and after its backward pass; several, to see past the noise."""
+    """Bytes that a graph holds, built and after backward; several, to see past the noise."""
     copies = 4
     gc.collect()
     before = resident()
@@ -253,12 +253,12 @@ def tables(results):
             numbers = [row[part] for part in ("build", "backward", "free", "min", "median")]
             peer = f"{BASE}, collector on" if name.endswith("collector on") else BASE
             ratio = cost(name, row) / cost(peer, result["rows"][peer])
+            sizes = [row["bytes"], row["bytes_after"]]
             table.add_row(
                 name,
                 *[f"{x:,.1f}" for x in numbers],
                 f"{ratio:,.2f}",
-                f"{row['bytes']:,.0f}",
-                f"{row['bytes_after']:,.0f}",
+                *[f"{x:,.0f}" for x in sizes],
             )
         yield table
 

@@ -200,6 +200,28 @@ def test_memory_goes_back_to_the_system():
     assert resident() - before < 100_000_000  # a reserve of 64 MiB is kept
 
 
+DEEP = """
+import gc, resource
+from minigrad import Value
+gc.disable()
+x = v = Value(1.0)
+for _ in range(10_000_000):
+    v = v + 1.0
+v.backward()
+print(x.grad, v.data)
+del v
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@compiled_only
+@pytest.mark.heavy
+def test_ten_million_deep_within_two_and_a_half_gigabytes():
+    grad, data, peak = python(DEEP).split()
+    assert (float(grad), float(data)) == (1.0, 10_000_001.0)
+    assert int(peak) < 2.5 * 1024**2  # KiB
+
+
 def test_free_threaded_pythons_get_the_pure_engine():
     setup = (Path(__file__).parent.parent / "setup.py").read_text()
     assert 'get_config_var("Py_GIL_DISABLED")' in setup
