@@ -12,9 +12,9 @@ from array import array
 from collections.abc import Iterable
 from typing import Any
 
+from . import shim as cython
 from .coerce import as_list
 from .node import Node
-from .shim import cython
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore

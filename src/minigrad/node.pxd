@@ -6,15 +6,15 @@ cdef class Rare:
     cdef public object label, op, operands, partials, prev, given, source, step
 
 cdef class Node:
-    # native/slab.h knows this layout: two operands and the rare things behind the numbers.
-    cdef double _data, _grad, _da, _db
+    # native/slab.h knows this layout: two operands and the rare things right before the mark.
     cdef Node _a, _b
     cdef public Rare _rare
-    cdef public int _code
     cdef long long _mark
+    cdef double _data, _grad, _da, _db
+    cdef int _tag
     cdef void *_users
 
-cdef int _POW, _WHERE
+cdef int _POW, _WHERE, _CODE
 
 @cython.locals(node=Node, rare=Rare)
 cpdef _from_state(kind, tuple state)

@@ -20,18 +20,20 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Self
 
 from . import ieee
+from . import shim as cython
 from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .graph import topological_order
 from .guard import numbers
 from .ops import OPS, TABLE
-from .shim import cython
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
-__all__ = ["Node", "Rare", "as_operands"]
+__all__ = ["HAS_RARE", "Node", "Rare", "as_operands"]
 
+HAS_RARE = 64  # the bit of a tag that says: this node has something in _rare
+_CODE = HAS_RARE - 1
 _POW = OPS["pow"].code
 _WHERE = OPS["where"].code
 
@@ -64,13 +66,12 @@ class Node:
         "__dict__",
         "_a",
         "_b",
-        "_code",
         "_da",
         "_data",
         "_db",
         "_grad",
         "_mark",
-        "_rare",
+        "_tag",
     )
 
     _data: float
@@ -79,9 +80,18 @@ class Node:
     _b: Self | None
     _da: float
     _db: float
-    _code: int  # the row of the table; 0 for a leaf or a node made by hand
+    _tag: int  # the row of the table, and whether there are rare things: `_code`, `HAS_RARE`
     _mark: int  # when a pass last came by
-    _rare: Rare | None
+    _rare: Rare | None  # no slot: uncompiled, a node that has one keeps it in its __dict__
+
+    @property
+    def _code(self) -> int:
+        """The row of the table; 0 for a leaf or a node made by hand."""
+        return self._tag & _CODE
+
+    def _attach(self, rare: Rare) -> None:
+        self._rare = rare
+        self._tag |= HAS_RARE
 
     # ---- what the lessons read and write ----------------------------------------------------
 
@@ -166,7 +176,8 @@ class Node:
     def _get_rare(self) -> Rare:
         rare = self._rare
         if rare is None:
-            rare = self._rare = Rare()
+            rare = Rare()
+            self._attach(rare)
         return rare
 
     def _show_number(self) -> None:
@@ -311,7 +322,7 @@ class Node:
         """What users attached. (Asking for __dict__ itself would bring an empty one to life.)"""
         state: Any = object.__getstate__(self)
         own, slots = state if isinstance(state, tuple) else (state, {})
-        return {**(own or {}), **{k: v for k, v in slots.items() if k not in _FIELDS}}
+        return {k: v for k, v in {**(own or {}), **slots}.items() if k not in _FIELDS}
 
 
 def _refuse_to_be_a_float() -> NoReturn:
@@ -336,7 +347,10 @@ def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
     return operands
 
 
-_FIELDS = frozenset(Node.__slots__)
+_FIELDS = frozenset([*Node.__slots__, "_rare"])
+
+if not cython.compiled:
+    Node._rare = None  # until one is attached
 
 
 # ---- copies, without recursion ------------------------------------------------------------------
@@ -394,10 +408,11 @@ def _from_state(kind: type[Any], state: tuple[Any, ...]) -> Any:
     name, numbers, extra, a, b, operands, prev = state
     node = kind.__new__(kind)  # type: ignore[call-overload]
     node._data, node._grad, node._da, node._db, node._mark = numbers
-    node._code = OPS[name].code
-    node._a, node._b, node._rare = a, b, None
+    node._tag = OPS[name].code
+    node._a, node._b = a, b
     if extra is not None:
-        rare = node._rare = Rare()
+        rare = Rare()
+        node._attach(rare)
         rare.label, rare.op, rare.partials, rare.source = extra
         rare.operands = operands
         if prev is not None:

@@ -17,10 +17,10 @@ cdef extern from "minigrad_ops.h":
     const partial_rule2 second2[1]
 
 cdef extern from "slab.h":
-    int install_slab(object sample, object operand, Py_ssize_t after_numbers,
+    int install_slab(object sample, object operand, Py_ssize_t behind_links,
                      Py_ssize_t attributes) except -1
     void open_slab(object kind)
-    object make_node(object kind, object a, object b, object rare)
+    object make_node(object kind, object a, object b)
     Py_ssize_t slab_count()
     void track(object node)
     void track_like(object node, object operand)
@@ -29,7 +29,7 @@ cdef extern from "slab.h":
 cdef int _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _ABS, _TANH, _EXP, _EXPM1, _LOG, _LOG1P, _SQRT, _SIN
 cdef int _COS, _TAN, _ASIN, _ACOS, _ATAN, _ATAN2, _HYPOT, _SINH, _COSH, _ERF, _ERFC, _SIGMOID
 cdef int _SOFTPLUS, _RELU, _LEAKY_RELU, _GELU, _SILU, _MINIMUM, _MAXIMUM, _WHERE
-cdef int _modes
+cdef int _modes, HAS_RARE
 cdef long long _epoch
 cdef object ieee
 
@@ -39,7 +39,7 @@ cdef class Value(Node):
 cdef inline int place_nodes(Value sample, Value operand) except -1:
     cdef char *start = <char *><void *>sample
     sample._a = operand
-    return install_slab(sample, operand, <char *>(&sample._db + 1) - start,
+    return install_slab(sample, operand, <char *>&sample._mark - start,
                         <char *>&sample._users - start)
 
 @cython.locals(node=Value)

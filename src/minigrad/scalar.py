@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import guard, ieee
+from . import shim as cython
 from .coerce import as_float, as_list, is_number
 from .errors import BackwardRunningError, CycleError
 from .graph import cycle_message
 from .modes import in_strict, is_recording, on_change
-from .node import Node, Rare, as_operands
+from .node import HAS_RARE, Node, Rare, as_operands
 from .ops import OPS, TABLE, Op
-from .shim import cython
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
@@ -87,18 +87,19 @@ def _node(
     """Make a node. Every operation ends here."""
     node: Value
     if cython.compiled:
-        node = make_node(Value, a, b, rare)
+        node = make_node(Value, a, b)
     else:
         node = _new(Value)
         node._grad = 0.0
         node._a = a
         node._b = b
         node._mark = 0
-        node._rare = rare
     node._data = data
     node._da = da
     node._db = db
-    node._code = code
+    node._tag = code
+    if rare is not None:
+        node._attach(rare)
     if _modes:
         _observe(node)
     return node
@@ -230,8 +231,10 @@ def _observe(node: Value) -> None:
         guard.check_value(node, source)
         node._get_rare().source = source
     if not is_recording():
-        node._a = node._b = node._rare = None
-        node._code = 0
+        node._a = node._b = None
+        if node._tag >= HAS_RARE:
+            node._rare = None
+        node._tag = 0
 
 
 # ---- the class -----------------------------------------------------------------------------
@@ -263,9 +266,9 @@ class Value(Node):
     ) -> None:
         self._data = as_float(data, "Value(data)")
         self._grad = 0.0
-        self._a = self._b = self._rare = None
+        self._a = self._b = None
         self._da = self._db = 0.0
-        self._code = self._mark = 0
+        self._tag = self._mark = 0
         if _children != () or _op != "":
             self._make_by_hand(_children, _op)
             if _modes:
@@ -275,7 +278,7 @@ class Value(Node):
 
     def _make_by_hand(self, children: Iterable[Any], op: str | Iterable[float]) -> None:
         operands = as_operands(children, "Value(data, _children)")
-        rare = self._rare = Rare()
+        rare = self._get_rare()
         rare.operands = operands
         _follow(self, operands)
         if isinstance(op, str):
@@ -573,7 +576,7 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
     node = root
     while True:
         below = None  # an operand to go down to
-        if node._rare is not None:
+        if node._tag >= HAS_RARE:
             node._mark = listed
             lists.append(iter(node._links()))
             path.append(node)
@@ -647,8 +650,8 @@ def _run_steps(order: list[Value], by_hand: bool = True) -> None:
     """The chain rule, last node first: what it knows of its gradient, it passes to its operands."""
     for node in reversed(order):
         grad = node._grad
-        rare = node._rare
-        if rare is not None:
+        if node._tag >= HAS_RARE:
+            rare: Any = node._rare
             if by_hand and rare.step is not None:
                 _run_by_hand(node, rare.step)
                 continue

@@ -1,7 +1,7 @@
 """Stands in for Cython's `cython` module when a file runs uncompiled.
 
 `scalar.py` and `node.py` say `cython.compiled` and `@cython.trashcan(True)`. Compiled, these are
-for the compiler. Uncompiled, they find this object: no third-party module is loaded for them.
+for the compiler. Uncompiled, they find this module: nothing from third parties is loaded for them.
 """
 
 from __future__ import annotations
@@ -9,25 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["cython", "make_node", "open_slab", "place_nodes", "slab_count", "track", "track_like"]
+__all__ = [
+    "cclass",
+    "compiled",
+    "make_node",
+    "open_slab",
+    "place_nodes",
+    "slab_count",
+    "track",
+    "track_like",
+    "trashcan",
+]
 
 C = TypeVar("C")
 
+compiled = False
 
-class cython:  # noqa: N801 - it stands for a module
-    """The few words of Cython that the engine uses, meaning nothing."""
 
-    compiled = False
+def cclass(kind: C) -> C:
+    """Make an extension type of a class."""
+    return kind
 
-    @staticmethod
-    def cclass(kind: C) -> C:
-        """Make an extension type of a class."""
-        return kind
 
-    @staticmethod
-    def trashcan(on: bool) -> Callable[[C], C]:
-        """Free chains of objects without recursion."""
-        return lambda kind: kind
+def trashcan(on: bool) -> Callable[[C], C]:
+    """Free chains of objects without recursion."""
+    return lambda kind: kind
 
 
 # What native/slab.h does for the compiled engine; uncompiled, Python's collector does its best.
@@ -41,8 +47,8 @@ def open_slab(kind: type) -> None:
     """Give nodes memory of their own."""
 
 
-def make_node(kind: type, a: object, b: object, rare: object) -> Any:
-    """Make a node that refers to these three; its numbers are for the caller to fill in."""
+def make_node(kind: type, a: object, b: object) -> Any:
+    """Make a node with these operands; its numbers are for the caller to fill in."""
 
 
 def slab_count() -> int:

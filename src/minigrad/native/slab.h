@@ -214,17 +214,17 @@ static void prepare_slab(PyTypeObject *type) { (void)type; }
 
 #endif
 
-/* Make a node with its operands and rare things in place; all its numbers are 0. */
-static inline PyObject *make_node(PyObject *kind, PyObject *a, PyObject *b, PyObject *rare)
+/* Make a node with its operands in place; all its numbers are 0. */
+static inline PyObject *make_node(PyObject *kind, PyObject *a, PyObject *b)
 {
     PyObject *o = node_alloc((PyTypeObject *)kind, 0);
     if (o == NULL) return NULL;
     Py_INCREF(a);
     Py_INCREF(b);
-    Py_INCREF(rare);
+    Py_INCREF(Py_None);
     FIELD(o, place_a) = a;
     FIELD(o, place_b) = b;
-    FIELD(o, place_rare) = rare;
+    FIELD(o, place_rare) = Py_None;
     track_like(o, a);
     track_like(o, b);
     return o;
@@ -293,10 +293,10 @@ static PyGetSetDef attributes_of_node[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* Have the class of `sample` live here. `after_numbers` is the place behind the last number, where
-   the operands follow; `attributes` that of the pointer to the users' own attributes, which come to
+/* Have the class of `sample` live here. `behind_links` is the place behind its two operands and its
+   rare things; `attributes` that of the pointer to the users' own attributes, which come to
    life with the first of them. `operand` is the sample's first operand: it must be found there. */
-static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t after_numbers,
+static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t behind_links,
                         Py_ssize_t attributes)
 {
     PyTypeObject *type = Py_TYPE(sample);
@@ -305,9 +305,9 @@ static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t after_nu
         PyErr_SetString(PyExc_ImportError, "minigrad: Value must be a static type");
         return -1;
     }
-    place_a = after_numbers;
-    place_b = place_a + (Py_ssize_t)sizeof(PyObject *);
-    place_rare = place_b + (Py_ssize_t)sizeof(PyObject *);
+    place_rare = behind_links - (Py_ssize_t)sizeof(PyObject *);
+    place_b = place_rare - (Py_ssize_t)sizeof(PyObject *);
+    place_a = place_b - (Py_ssize_t)sizeof(PyObject *);
     place_attributes = attributes;
     if (FIELD(sample, place_a) != operand || FIELD(sample, place_b) != Py_None
         || FIELD(sample, place_rare) != Py_None || FIELD(sample, place_attributes) != NULL) {
