@@ -225,42 +225,96 @@ def cost(name, row):
     return row["mean"] if name.endswith("collector on") else row["min"]
 
 
-def tables(results):
-    """Yield a rich table per workload."""
+COLUMNS = {
+    "build": "build",
+    "backward": "backward",
+    "free": "free",
+    "min": "total, min",
+    "median": "total, median",
+    "ratio": "× minigrad compiled",
+    "bytes": "bytes/op, built",
+    "bytes_after": "after backward",
+}
+
+
+def title(workload, result):
+    return (
+        f"{workload}: {result['what']}, {result['operations']:,} operations; nanoseconds per "
+        f"operation, {result['rounds']} rounds"
+    )
+
+
+def lines(result):
+    """Yield the cells of each row as texts."""
+    rows = result["rows"]
+    for name, row in rows.items():
+        if "missing" in row:
+            yield [name, f"missing: {row['missing']}", *[""] * (len(COLUMNS) - 1)]
+            continue
+        peer = f"{BASE}, collector on" if name.endswith("collector on") else BASE
+        row["ratio"] = cost(name, row) / cost(peer, rows[peer])
+        digits = {"ratio": 2, "bytes": 0, "bytes_after": 0}
+        yield [name, *[f"{row[key]:,.{digits.get(key, 1)}f}" for key in COLUMNS]]
+
+
+# What is claimed of each of W2 and W3: (dividend, divisor, at least or at most, bound).
+CLAIMS = [
+    ("micrograd", "minigrad compiled", ">=", 35),
+    ("micrograd, collector on", "minigrad compiled, collector on", ">=", 150),
+    ("PyTorch scalars", "minigrad compiled", ">=", 60),
+    ("xad", "minigrad compiled", ">=", 5),
+    ("minigrad compiled", "plain floats, forward only", "<=", 3),
+    ("micrograd", "minigrad pure", ">=", 4),
+]
+
+
+def claims(results):
+    """Yield (what is claimed, what was measured, whether it holds) for this run."""
+    for workload in ("W2", "W3"):
+        if workload not in results:
+            continue
+        rows = results[workload]["rows"]
+        for dividend, divisor, sign, bound in CLAIMS:
+            if "missing" in rows[dividend] or "missing" in rows[divisor]:
+                continue
+            ratio = cost(dividend, rows[dividend]) / cost(divisor, rows[divisor])
+            holds = ratio >= bound if sign == ">=" else ratio <= bound
+            yield f"{workload}: {dividend} / {divisor} {sign} {bound}", f"{ratio:.1f}", holds
+        for name, limit in (("minigrad compiled", 130), ("minigrad pure", 170)):
+            size = rows[name]["bytes"]
+            yield f"{workload}: bytes per node, {name} <= {limit}", f"{size:.0f}", size <= limit
+
+
+def print_tables(results):
+    from rich.console import Console
     from rich.table import Table
 
+    console = Console()
     for workload, result in results.items():
-        table = Table(
-            title=f"{workload}: {result['what']}, {result['operations']:,} operations, "
-            f"nanoseconds per operation, {result['rounds']} rounds"
-        )
-        for column in (
-            "engine",
-            "build",
-            "backward",
-            "free",
-            "total, min",
-            "median",
-            "× minigrad compiled",
-            "bytes/op built",
-            "after backward",
-        ):
-            table.add_column(column, justify="left" if column == "engine" else "right")
-        for name, row in result["rows"].items():
-            if "missing" in row:
-                table.add_row(name, f"missing: {row['missing']}")
-                continue
-            numbers = [row[part] for part in ("build", "backward", "free", "min", "median")]
-            peer = f"{BASE}, collector on" if name.endswith("collector on") else BASE
-            ratio = cost(name, row) / cost(peer, result["rows"][peer])
-            sizes = [row["bytes"], row["bytes_after"]]
-            table.add_row(
-                name,
-                *[f"{x:,.1f}" for x in numbers],
-                f"{ratio:,.2f}",
-                *[f"{x:,.0f}" for x in sizes],
-            )
-        yield table
+        table = Table(title=title(workload, result))
+        table.add_column("engine")
+        for column in COLUMNS.values():
+            table.add_column(column, justify="right")
+        for cells in lines(result):
+            table.add_row(*cells)
+        console.print(table)
+    table = Table("claim", "measured", "holds", title="what is claimed, in this run")
+    for text, measured, holds in claims(results):
+        table.add_row(text, measured, "yes" if holds else "NO")
+    console.print(table)
+
+
+def print_markdown(results):
+    for workload, result in results.items():
+        print(f"**{title(workload, result)}**\n")
+        print(f"| engine | {' | '.join(COLUMNS.values())} |")
+        print("|---|" + "---:|" * len(COLUMNS))
+        for cells in lines(result):
+            print(f"| {' | '.join(cells)} |")
+        print()
+    print("| claim | measured | holds |\n|---|---:|---|")
+    for text, measured, holds in claims(results):
+        print(f"| {text} | {measured} | {'yes' if holds else '**no**'} |")
 
 
 def main():
@@ -268,6 +322,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
     parser.add_argument("--json", action="store_true", help="print JSON for a program")
+    parser.add_argument("--markdown", action="store_true", help="print tables for a document")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     parser.add_argument("--collector", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -281,10 +336,10 @@ def main():
         results = measure(options.workloads, options.rounds, status.update)
     if options.json:
         print(json.dumps(results, indent=1))
-        return
-    console = Console()
-    for table in tables(results):
-        console.print(table)
+    elif options.markdown:
+        print_markdown(results)
+    else:
+        print_tables(results)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import math
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -222,8 +223,31 @@ def test_ten_million_deep_within_two_and_a_half_gigabytes():
     assert int(peak) < 2.5 * 1024**2  # KiB
 
 
-def test_free_threaded_pythons_get_the_pure_engine():
-    setup = (Path(__file__).parent.parent / "setup.py").read_text()
-    assert 'get_config_var("Py_GIL_DISABLED")' in setup
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+def build_settings(monkeypatch, **environment):
+    """Run setup.py without building anything; returns what it would build."""
+    setuptools = pytest.importorskip("setuptools")
+    settings = {}
+    monkeypatch.setattr(setuptools, "setup", lambda **given: settings.update(given))
+    for name, text in environment.items():
+        monkeypatch.setenv(name, text)
+    runpy.run_path(str(Path(__file__).parent.parent / "setup.py"))
+    return settings
+
+
+def test_free_threaded_pythons_get_the_pure_engine(monkeypatch, capsys):
+    known = sysconfig.get_config_var
+
+    def without_the_lock(name):
+        return 1 if name == "Py_GIL_DISABLED" else known(name)
+
+    monkeypatch.setattr(sysconfig, "get_config_var", without_the_lock)
+    monkeypatch.delenv("MINIGRAD_PURE", raising=False)
+    assert build_settings(monkeypatch)["ext_modules"] == []
+    assert "no global lock" in capsys.readouterr().err
+    if known("Py_GIL_DISABLED"):
         assert minigrad.engine() == "pure"
+
+
+def test_the_compiled_engine_can_be_left_out(monkeypatch, capsys):
+    assert build_settings(monkeypatch, MINIGRAD_PURE="1")["ext_modules"] == []
+    assert "installed uncompiled" in capsys.readouterr().err

@@ -63,7 +63,7 @@ cdef object _observe(Value node)
 
 @cython.locals(first="long long", second="long long", listed="long long", done="long long",
                order=list, path=list, lists=list, mark="long long",
-               node=Value, below=Value, operand=Value, a=Value, b=Value)
+               node=Value, below=Value, operand=Value, a=Value, b=Value, p=Value, q=Value)
 cpdef list _postorder(Value root, list grads)
 
 @cython.locals(order=list, earlier=list, node=Value)

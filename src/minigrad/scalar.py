@@ -604,8 +604,20 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
             if mark == first:
                 b = node._b
                 if b is not None and b._mark != done:
-                    below = b
-                    node._mark = second
+                    p = b._a
+                    q = b._b
+                    if (
+                        b._tag < HAS_RARE
+                        and (p is None or p._mark == done)
+                        and (q is None or q._mark == done)
+                    ):  # its operands are in the list: no need to go down for it alone
+                        b._mark = done
+                        order.append(b)
+                        if b._grad != 0.0:
+                            grads.append((b, b._grad))
+                    else:
+                        below = b
+                        node._mark = second
             elif mark == listed:
                 for operand in lists[-1]:
                     if operand._mark != done:
