@@ -221,8 +221,8 @@ def measure(workloads, rounds, say):
 
 
 def cost(name, row):
-    """What is compared: the minimum; the mean where the collector comes and goes."""
-    return row["mean"] if name.endswith("collector on") else row["min"]
+    """What is compared: the minimum; the median where the collector comes and goes."""
+    return row["median"] if name.endswith("collector on") else row["min"]
 
 
 COLUMNS = {
@@ -279,7 +279,7 @@ def claims(results):
                 continue
             ratio = cost(dividend, rows[dividend]) / cost(divisor, rows[divisor])
             holds = ratio >= bound if sign == ">=" else ratio <= bound
-            yield f"{workload}: {dividend} / {divisor} {sign} {bound}", f"{ratio:.1f}", holds
+            yield f"{workload}: {dividend} / {divisor} {sign} {bound}", f"{ratio:.2f}", holds
         for name, limit in (("minigrad compiled", 130), ("minigrad pure", 170)):
             size = rows[name]["bytes"]
             yield f"{workload}: bytes per node, {name} <= {limit}", f"{size:.0f}", size <= limit
