@@ -62,14 +62,15 @@ cdef object _pair(int code, Value a, object b)
 cdef object _observe(Value node)
 
 @cython.locals(first="long long", second="long long", listed="long long", done="long long",
-               order=list, path=list, lists=list, mark="long long",
+               order=list, path=list, lists=list, mark="long long", has_rare=int,
                node=Value, below=Value, operand=Value, a=Value, b=Value, p=Value, q=Value)
 cpdef list _postorder(Value root, list grads)
 
 @cython.locals(order=list, earlier=list, node=Value)
 cdef tuple _propagate(Value root)
 
-@cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, rare=Rare)
+@cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, rare=Rare,
+               has_rare=int)
 cdef object _run_steps(list order, bint by_hand=*)
 
 @cython.locals(node=Value, grad=double)

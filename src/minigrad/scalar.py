@@ -570,13 +570,14 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
     second = first + 1
     listed = first + 2
     done = first + 3
+    has_rare = HAS_RARE
     order: list[Value] = []
     path: list[Value] = []  # the way down from the root
     lists: list[Any] = []  # what is left of the operands of the `listed` nodes on it
     node = root
     while True:
         below = None  # an operand to go down to
-        if node._tag >= HAS_RARE:
+        if node._tag >= has_rare:
             node._mark = listed
             lists.append(iter(node._links()))
             path.append(node)
@@ -607,7 +608,7 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
                     p = b._a
                     q = b._b
                     if (
-                        b._tag < HAS_RARE
+                        b._tag < has_rare
                         and (p is None or p._mark == done)
                         and (q is None or q._mark == done)
                     ):  # its operands are in the list: no need to go down for it alone
@@ -660,9 +661,10 @@ def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
 
 def _run_steps(order: list[Value], by_hand: bool = True) -> None:
     """The chain rule, last node first: what it knows of its gradient, it passes to its operands."""
+    has_rare = HAS_RARE
     for node in reversed(order):
         grad = node._grad
-        if node._tag >= HAS_RARE:
+        if node._tag >= has_rare:
             rare: Any = node._rare
             if by_hand and rare.step is not None:
                 _run_by_hand(node, rare.step)
