@@ -220,11 +220,6 @@ def measure(workloads, rounds, say):
     return results
 
 
-def cost(name, row):
-    """What is compared: the minimum; the median where the collector comes and goes."""
-    return row["median"] if name.endswith("collector on") else row["min"]
-
-
 COLUMNS = {
     "build": "build",
     "backward": "backward",
@@ -252,7 +247,7 @@ def lines(result):
             yield [name, f"missing: {row['missing']}", *[""] * (len(COLUMNS) - 1)]
             continue
         peer = f"{BASE}, collector on" if name.endswith("collector on") else BASE
-        row["ratio"] = cost(name, row) / cost(peer, rows[peer])
+        row["ratio"] = row["min"] / rows[peer]["min"]
         digits = {"ratio": 2, "bytes": 0, "bytes_after": 0}
         yield [name, *[f"{row[key]:,.{digits.get(key, 1)}f}" for key in COLUMNS]]
 
@@ -277,7 +272,7 @@ def claims(results):
         for dividend, divisor, sign, bound in CLAIMS:
             if "missing" in rows[dividend] or "missing" in rows[divisor]:
                 continue
-            ratio = cost(dividend, rows[dividend]) / cost(divisor, rows[divisor])
+            ratio = rows[dividend]["min"] / rows[divisor]["min"]
             holds = ratio >= bound if sign == ">=" else ratio <= bound
             yield f"{workload}: {dividend} / {divisor} {sign} {bound}", f"{ratio:.2f}", holds
         for name, limit in (("minigrad compiled", 130), ("minigrad pure", 170)):
