@@ -62,7 +62,7 @@ def test_every_real_number_becomes_a_float(number, data):
         (np.zeros(3), r"xs\.ravel\(\)"),
         (np.array(2.0), r"x\.item\(\)"),
         (1 + 2j, r"x\.real"),
-        (np.timedelta64(3), "one number"),
+        (np.timedelta64(3, "s"), "one number"),
         (np.complex128(1j), r"x\.real"),
         (object(), r"Use float\(x\)"),
         (decimal.Decimal("sNaN"), "nan"),
