@@ -12,7 +12,7 @@ from . import engines
 
 engines.load_pure_if_asked(__name__)  # before anything imports the engine
 
-from . import loss, nn, optim
+from . import loss, nn, optim, view
 from .bulk import data_of, grads_of, set_data, set_grads, zero_grad
 from .checkpoint import load_parameters, save_parameters
 from .derivatives import grad, hessian, jacobian, jvp
@@ -21,11 +21,13 @@ from .errors import (
     CheckpointError,
     CycleError,
     ExpressionError,
+    GraphvizMissingError,
     MinigradError,
     NonFiniteError,
     NotDifferentiableError,
     StaleDataError,
 )
+from .explain import explain
 from .functions import abs as abs
 from .functions import (
     acos,
@@ -65,8 +67,10 @@ from .functions import (
 )
 from .functions import sum as sum
 from .modes import no_grad, strict
+from .record import record, steps
 from .scalar import Value, engine
 from .version import __version__
+from .view import draw_dot, play, to_html, trace
 
 # `sum` and `abs` are here too, but a star import must not put them over the built-in ones.
 __all__ = [
@@ -74,6 +78,7 @@ __all__ = [
     "CheckpointError",
     "CycleError",
     "ExpressionError",
+    "GraphvizMissingError",
     "MinigradError",
     "NonFiniteError",
     "NotDifferentiableError",
@@ -89,10 +94,12 @@ __all__ = [
     "cosh",
     "data_of",
     "dot",
+    "draw_dot",
     "engine",
     "erf",
     "erfc",
     "exp",
+    "explain",
     "expm1",
     "gelu",
     "grad",
@@ -114,6 +121,8 @@ __all__ = [
     "nn",
     "no_grad",
     "optim",
+    "play",
+    "record",
     "relu",
     "save_parameters",
     "set_data",
@@ -125,10 +134,14 @@ __all__ = [
     "softmax",
     "softplus",
     "sqrt",
+    "steps",
     "strict",
     "take",
     "tan",
     "tanh",
+    "to_html",
+    "trace",
+    "view",
     "where",
     "zero_grad",
 ]

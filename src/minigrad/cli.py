@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from . import view
 from .errors import ExpressionError
+from .explain import explain as explain_gradient
 from .expr import FUNCTIONS, NUMBER, evaluate, names, parse
+from .files import write_atomically
+from .names import json_number
+from .record import steps as record_steps
 from .scalar import Value
 from .version import __version__
 
@@ -40,33 +47,44 @@ def _root(
     """Write scalars. See every gradient."""
 
 
-@app.command(
-    context_settings={"ignore_unknown_options": True},
-    epilog=f"Operators: + - * / **. Functions: {', '.join(FUNCTIONS)}.",
-)
-def grad(
-    expression: Annotated[str, typer.Argument(help="such as '(a*b + c) * (a - c)'")],
-    assignments: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME=NUMBER", help="such as a=2 b=3 c=4")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
-) -> None:
+def _command(function: Callable[..., None]) -> Callable[..., None]:
+    """Register a command on expressions: numbers may be negative, and a mistake is exit code 2."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            function(*args, **kwargs)
+        except (ExpressionError, OSError) as error:
+            # The text is the user's own: nothing in it is markup, an emoji code or to be wrapped.
+            console = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+            console.print(f"minigrad {function.__name__}: {_as_sentence(error)}", markup=False)
+            raise typer.Exit(2) from None
+
+    return app.command(
+        context_settings={"ignore_unknown_options": True},
+        epilog=f"Operators: + - * / **. Functions: {', '.join(FUNCTIONS)}.",
+    )(run)
+
+
+def _as_sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)
+
+
+Expression = Annotated[str, typer.Argument(help="such as '(a*b + c) * (a - c)'")]
+Assignments = Annotated[
+    list[str] | None, typer.Argument(metavar="NAME=NUMBER", help="such as a=2 b=3 c=4")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+Direction = Annotated[str, typer.Option("--rankdir", help="LR, left to right, or TB.")]
+
+
+@_command
+def grad(expression: Expression, assignments: Assignments = None, as_json: AsJson = False) -> None:
     """Evaluate an expression and its derivative with respect to every variable."""
-    try:
-        variables = _variables(assignments or [])
-        program = parse(expression)
-        result = evaluate(program, variables)
-        unused = [name for name in variables if name not in names(program)]
-        if unused:
-            raise ExpressionError(
-                f"the expression has no {', '.join(unused)}; leave out "
-                f"{' '.join(f'{name}=…' for name in unused)}."
-            )
-    except ExpressionError as error:
-        # The text is the user's own: nothing in it is markup, an emoji code or to be wrapped.
-        console = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
-        console.print(f"minigrad grad: {error}", markup=False)
-        raise typer.Exit(2) from None
+    result, variables = _evaluated(expression, assignments)
     if isinstance(result, Value):
         result.backward()
         result = result.data
@@ -74,6 +92,136 @@ def grad(
         typer.echo(json.dumps(_report(expression, result, variables), allow_nan=False))
     else:
         _print_table(expression, result, variables)
+
+
+@_command
+def draw(
+    expression: Expression,
+    assignments: Assignments = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file: .svg, .gv, .json or .txt.")
+    ] = None,
+    rankdir: Direction = "LR",
+    before: Annotated[bool, typer.Option("--before", help="Before the backward pass.")] = False,
+    force: Force = False,
+) -> None:
+    """Draw the graph of an expression, as a tree in the terminal or into a file."""
+    result = _graph(expression, assignments)
+    if not before:
+        result.backward()
+    _check_direction(rankdir)
+    if output is None:
+        typer.echo(view.to_text(result))
+        return
+    writers: dict[str, Callable[[], str]] = {
+        ".svg": lambda: view.to_svg(result, rankdir),
+        ".gv": lambda: view.draw_dot(result, rankdir=rankdir).source,
+        ".json": lambda: view.to_json(result) + "\n",
+        ".txt": lambda: view.to_text(result) + "\n",
+    }
+    if output.suffix not in writers:
+        raise ExpressionError(
+            f"{output}: the ending {output.suffix!r} is not known; write one of "
+            f"{', '.join(writers)} (minigrad play makes .html)."
+        )
+    _write(output, writers[output.suffix], force)
+
+
+@_command
+def play(
+    expression: Expression,
+    assignments: Assignments = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
+        "play.html"
+    ),
+    rankdir: Direction = "LR",
+    force: Force = False,
+) -> None:
+    """Write a page that steps through the forward and the backward pass."""
+    result = _graph(expression, assignments)
+    _check_direction(rankdir)
+    _write(output, lambda: view.play(result, rankdir).html, force)
+
+
+@_command
+def explain(
+    expression: Expression,
+    assignments: Assignments = None,
+    of: Annotated[str | None, typer.Option(help="One variable; all of them by default.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many paths to list.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Explain each gradient as a sum over paths."""
+    result, variables = _graph_and_variables(expression, assignments)
+    if of is not None and of not in variables:
+        raise ExpressionError(f"--of {of}: the variables are {', '.join(variables)}.")
+    chosen = [variable for name, variable in variables.items() if of in (None, name)]
+    explanations = [explain_gradient(result, variable, top) for variable in chosen]
+    if as_json:
+        typer.echo(json.dumps([found.as_dict() for found in explanations], allow_nan=False))
+        return
+    console = Console(highlight=False, emoji=False)
+    for found in explanations:
+        console.print(str(found), markup=False, soft_wrap=True)
+        console.print(found.table())
+
+
+@_command
+def steps(
+    expression: Expression,
+    assignments: Assignments = None,
+    overwrite: Annotated[bool, typer.Option(help="Play the bug: = instead of +=.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the backward pass, one line for each contribution: a.grad: 10 -> 4."""
+    result = _graph(expression, assignments)
+    played = record_steps(result, overwrite=overwrite)
+    if as_json:
+        typer.echo(json.dumps([step.as_dict() for step in played], allow_nan=False))
+    else:
+        typer.echo("\n".join(map(str, played)))
+
+
+def _evaluated(
+    expression: str, assignments: list[str] | None
+) -> tuple[Value | float, dict[str, Value]]:
+    variables = _variables(assignments or [])
+    program = parse(expression)
+    result = evaluate(program, variables)
+    unused = [name for name in variables if name not in names(program)]
+    if unused:
+        raise ExpressionError(
+            f"the expression has no {', '.join(unused)}; leave out "
+            f"{' '.join(f'{name}=…' for name in unused)}."
+        )
+    return result, variables
+
+
+def _graph_and_variables(
+    expression: str, assignments: list[str] | None
+) -> tuple[Value, dict[str, Value]]:
+    result, variables = _evaluated(expression, assignments)
+    if not isinstance(result, Value):
+        raise ExpressionError(
+            f"{expression} has no variable, so there is no graph; write one, such as a*2 with a=3."
+        )
+    return result, variables
+
+
+def _graph(expression: str, assignments: list[str] | None) -> Value:
+    return _graph_and_variables(expression, assignments)[0]
+
+
+def _check_direction(rankdir: str) -> None:
+    if rankdir not in ("LR", "TB"):
+        raise ExpressionError(f"--rankdir {rankdir}: write LR, left to right, or TB.")
+
+
+def _write(path: Path, make: Callable[[], str], force: bool) -> None:
+    if path.exists() and not force:
+        raise ExpressionError(f"{path} exists already; add --force to overwrite it.")
+    write_atomically(path, make())
+    typer.echo(f"wrote {path}")
 
 
 def _variables(assignments: list[str]) -> dict[str, Value]:
@@ -98,16 +246,12 @@ def _variables(assignments: list[str]) -> dict[str, Value]:
 def _report(expression: str, result: float, variables: dict[str, Value]) -> dict[str, Any]:
     return {
         "expression": expression,
-        "value": _json_number(result),
+        "value": json_number(result),
         "variables": {
-            name: {"value": _json_number(v.data), "grad": _json_number(v.grad)}
+            name: {"value": json_number(v.data), "grad": json_number(v.grad)}
             for name, v in variables.items()
         },
     }
-
-
-def _json_number(x: float) -> float | str:
-    return x if math.isfinite(x) else str(x)  # JSON has no inf and nan
 
 
 def _print_table(expression: str, result: float, variables: dict[str, Value]) -> None:

@@ -7,6 +7,7 @@ __all__ = [
     "CheckpointError",
     "CycleError",
     "ExpressionError",
+    "GraphvizMissingError",
     "MinigradError",
     "NonFiniteError",
     "NotDifferentiableError",
@@ -44,3 +45,7 @@ class CheckpointError(MinigradError, ValueError):
 
 class ExpressionError(MinigradError, ValueError):
     """A text is not an expression, or names something that has no value."""
+
+
+class GraphvizMissingError(MinigradError, RuntimeError):
+    """A picture was asked for that only Graphviz's `dot` program can make, and it is not there."""

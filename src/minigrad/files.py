@@ -10,16 +10,16 @@ from pathlib import Path
 __all__ = ["write_atomically"]
 
 
-def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` beside the target and rename it: a kill leaves the old or the new file."""
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write `content` beside the target and rename it: a kill leaves the old or the new file."""
     target = Path(path).resolve()  # through a link, the file that it points to is written
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content if isinstance(content, bytes) else content.encode())
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())

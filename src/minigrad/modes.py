@@ -1,4 +1,4 @@
-"""Blocks that change how operations behave: `no_grad()` and `strict()`.
+"""Blocks that change how operations behave: `no_grad()`, `strict()`, and watching a pass.
 
 A block holds for the thread or task that opened it, and for tasks that it starts, until it closes.
 Blocks nest, and also serve as decorators, of coroutines too.
@@ -12,9 +12,19 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
-__all__ = ["in_strict", "is_recording", "no_grad", "on_change", "strict", "tolerant"]
+__all__ = [
+    "Watcher",
+    "in_strict",
+    "is_recording",
+    "no_grad",
+    "on_change",
+    "strict",
+    "tolerant",
+    "watchers",
+    "watching",
+]
 
 _lock = threading.Lock()
 _open_blocks = 0
@@ -43,13 +53,14 @@ class _Block:
 
     __slots__ = ("is_open", "on", "outer")
 
-    def __init__(self, on: bool, outer: _Block | None) -> None:
+    def __init__(self, on: Any, outer: _Block | None) -> None:
         self.on, self.outer, self.is_open = on, outer, True
 
 
 Setting = ContextVar[_Block | None]
 _no_grad: Setting = ContextVar("minigrad_no_grad", default=None)
 _strict: Setting = ContextVar("minigrad_strict", default=None)
+_watching: Setting = ContextVar("minigrad_watching", default=None)
 
 
 def _is_on(setting: Setting) -> bool:
@@ -57,7 +68,7 @@ def _is_on(setting: Setting) -> bool:
     block = setting.get()
     while block is not None and not block.is_open:
         block = block.outer
-    return block is not None and block.on
+    return block is not None and bool(block.on)
 
 
 def is_recording() -> bool:
@@ -70,9 +81,33 @@ def in_strict() -> bool:
     return _is_on(_strict)
 
 
+class Watcher(Protocol):
+    """Somebody who is told of a backward pass, step by step; `record.Tape` is one."""
+
+    def started(self, root: Any) -> None:
+        """The grads are clean and the root has its 1."""
+
+    def stepped(self, node: Any, before: list[tuple[Any, float]], by_hand: bool) -> None:
+        """`node` has run its step, by hand or by the table; its operands' grads were `before`."""
+
+    def finished(self, earlier: list[tuple[Any, float]]) -> None:
+        """The pass is over, and what earlier passes had left was added back."""
+
+
+def watchers() -> list[Watcher]:
+    """Return those who watch here, the outermost first."""
+    found = []
+    block = _watching.get()
+    while block is not None:
+        if block.is_open:
+            found.append(block.on)
+        block = block.outer
+    return found[::-1]
+
+
 class _Mode:
     _setting: Setting
-    _on = True
+    _on: Any = True
 
     def __init__(self, *misplaced: Any) -> None:
         name = type(self).__name__
@@ -152,3 +187,13 @@ class tolerant(_Mode):  # noqa: N801
 
     _setting = _strict
     _on = False
+
+
+class watching(_Mode):  # noqa: N801
+    """Inside this block `watcher` is told of every step of every backward pass."""
+
+    _setting = _watching
+
+    def __init__(self, watcher: Watcher) -> None:
+        super().__init__()
+        self._on = watcher

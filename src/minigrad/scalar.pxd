@@ -24,7 +24,6 @@ cdef extern from "slab.h":
     Py_ssize_t slab_count()
     void track(object node)
     void track_like(object node, object operand)
-    bint is_tracked(object node)
 
 cdef int _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _ABS, _TANH, _EXP, _EXPM1, _LOG, _LOG1P, _SQRT, _SIN
 cdef int _COS, _TAN, _ASIN, _ACOS, _ATAN, _ATAN2, _HYPOT, _SINH, _COSH, _ERF, _ERFC, _SIGMOID
@@ -86,4 +85,4 @@ cdef object _clear(list order)
 cpdef list gradients(Value root, inputs)
 
 @cython.locals(operand=Value)
-cdef object _strict_step(Value node)
+cdef object _observed_step(Value node, bint by_hand, bint strictly)

@@ -21,17 +21,18 @@ from typing import Any
 
 from . import guard, ieee
 from . import shim as cython
+from .abilities import ABILITIES
 from .coerce import as_float, as_list, is_number
 from .errors import BackwardRunningError, CycleError
-from .graph import cycle_message
-from .modes import in_strict, is_recording, on_change
+from .graph import cycle_message, topological_order
+from .modes import in_strict, is_recording, on_change, watchers
 from .node import HAS_RARE, Node, Rare, as_operands
 from .ops import OPS, TABLE, Op
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
-__all__ = ["Value", "apply", "engine", "nodes_alive", "select"]
+__all__ = ["Value", "apply", "begin_pass", "end_pass", "engine", "nodes_alive", "select"]
 
 
 # ---- making nodes --------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
 
 # ---- modes ---------------------------------------------------------------------------------
 
-_modes = 0  # how many no_grad() and strict() blocks are open; while none is, nothing is asked
+_modes = 0  # how many blocks of modes.py are open; while none is, nothing is asked
 
 
 def _set_modes(count: int) -> None:
@@ -300,25 +301,33 @@ class Value(Node):
         `.grad` is the sum over calls, for interior nodes as for leaves. If a hand-written
         `_backward` raises, every `.grad` in the graph is left as it was.
         """
-        _begin_pass()
+        begin_pass()
         try:
             _, earlier = _propagate(self)
             _add(earlier)
+            if _modes:
+                for watcher in watchers():
+                    watcher.finished(earlier)
         finally:
-            _end_pass()
+            end_pass()
 
     def zero_grad(self) -> None:
         """Set `.grad` to zero on this node and on everything under it."""
-        _begin_pass()
+        begin_pass()
         try:
             _clear(_postorder(self, []))
         finally:
-            _end_pass()
+            end_pass()
 
     def _local_step(self) -> None:
         """Run the rule of the table, also if a hand-written step has taken its place by now."""
-        self._mark = self._mark or 1
-        _run_steps([self], False)
+        if _modes:
+            self._show_number()  # for watchers, as in a whole pass
+            self._mark = self._mark or 1
+            _observed_step(self, False, False)
+        else:
+            self._mark = self._mark or 1
+            _run_steps([self], False)
 
     @property
     def _backward(self) -> Callable[[], Any]:
@@ -342,6 +351,16 @@ class Value(Node):
     def detach(self) -> Value:
         """Return a leaf with the same number and label, and no history."""
         return Value(self._data, label=self.label)
+
+    # ---- what rooms above know ----------------------------------------------------------------
+
+    def explain(self, result: Value, top: int = 10) -> Any:
+        """Return the gradient of `result` with respect to this Value as a sum over paths."""
+        return ABILITIES["explain"](result, self, top)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        """The picture of the graph, for notebooks."""
+        return ABILITIES["show"](self)
 
     # ---- operators --------------------------------------------------------------------------
 
@@ -535,7 +554,7 @@ _pass_lock = threading.Lock()
 _pass_owner = 0
 
 
-def _begin_pass() -> None:
+def begin_pass() -> None:
     """Give marks and grads to one pass at a time: others wait, a pass inside a pass is refused."""
     global _pass_owner
     if _pass_owner == threading.get_ident():
@@ -548,7 +567,8 @@ def _begin_pass() -> None:
     _pass_owner = threading.get_ident()
 
 
-def _end_pass() -> None:
+def end_pass() -> None:
+    """Let the next one in."""
     global _pass_owner
     _pass_owner = 0
     _pass_lock.release()
@@ -643,14 +663,22 @@ def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
     If anything raises, the earlier grads are back before the error leaves.
     """
     earlier: list[tuple[Value, float]] = []
+    is_observed = False
+    if _modes:
+        is_observed = in_strict()
+        if watchers():
+            is_observed = True
+            topological_order(root)  # numbers (`x * 2`) appear as leaves, and take part
     order = _postorder(root, earlier)
     try:
         for node, _ in earlier:
             node._grad = 0.0
         root._grad = 1.0
-        if _modes and in_strict():
+        if is_observed:
+            for watcher in watchers():
+                watcher.started(root)
             for node in reversed(order):
-                _strict_step(node)
+                _observed_step(node, True, in_strict())
         else:
             _run_steps(order)
     except BaseException:
@@ -698,7 +726,7 @@ def _restore(order: list[Value], earlier: list[tuple[Value, float]]) -> None:
 
 def gradients(root: Value, inputs: Iterable[Value]) -> list[float]:
     """Return the derivatives of `root` with respect to `inputs`, and leave every `.grad` alone."""
-    _begin_pass()
+    begin_pass()
     try:
         order, earlier = _propagate(root)
         found = []
@@ -706,7 +734,7 @@ def gradients(root: Value, inputs: Iterable[Value]) -> list[float]:
             found.append(node._grad if node._mark == root._mark else 0.0)  # noqa: PERF401
         _restore(order, earlier)
     finally:
-        _end_pass()
+        end_pass()
     return found
 
 
@@ -722,11 +750,18 @@ def _run_by_hand(node: Value, step: Callable[[], Any]) -> None:
         raise
 
 
-def _strict_step(node: Value) -> None:
-    """A local step that refuses stale numbers and the first gradient that is not finite."""
-    guard.check_rule(node)
-    guard.check_fresh(node)
+def _observed_step(node: Value, by_hand: bool, strictly: bool) -> None:
+    """A local step before witnesses.
+
+    In strict mode it refuses stale numbers and the first gradient that is not finite.
+    """
+    if strictly:
+        guard.check_rule(node)
+        guard.check_fresh(node)
     before = [(operand, operand.grad) for operand in node._links()]
-    _run_steps([node])
-    for operand, grad in before:
-        guard.check_gradient(node, operand, grad)
+    _run_steps([node], by_hand)
+    if strictly:
+        for operand, grad in before:
+            guard.check_gradient(node, operand, grad)
+    for watcher in watchers():
+        watcher.stepped(node, before, by_hand)

@@ -1,0 +1,264 @@
+"""A gradient as a sum over paths.
+
+The chain rule says: the derivative of L with respect to a is the sum, over all paths from a up to
+L, of the product of the local derivatives along the path. For L = (a*b + c)*(a - c) at 2, 3, 4:
+
+    a: -6 (a → a*b → + → *) + 10 (a → a-c → *) = 4
+
+There may be 2**60 paths, so nobody walks them. One pass from L downwards keeps for every node the
+number of paths (exact), the gradient, and its few largest products; the rest of the paths is one
+remainder with its count. Start at `_Downwards`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .abilities import ABILITIES
+from .graph import operands_of, topological_order
+from .names import brief, json_number, name_of
+from .record import links
+from .scalar import Value
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Explanation", "Term", "counted", "explain", "explain_all"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """One path from the variable up to the result, and the product of its local derivatives."""
+
+    nodes: tuple[Value, ...]  # the variable first, the result last
+    locals: tuple[float, ...]  # one for each step from a node to the next
+    product: float
+    positions: tuple[int, ...]  # which operand each step comes from, from the result down
+
+    @property
+    def path(self) -> str:
+        """The way up: `a → a*b → + → *`."""
+        return " → ".join(_shortened([name_of(node) for node in self.nodes]))
+
+    @property
+    def factors(self) -> str:
+        """The local derivatives along the way: `3 · 1 · -2`."""
+        return " · ".join(_shortened([brief(local) for local in self.locals])) or "1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """The gradient of `result` with respect to `variable`, and where it comes from."""
+
+    variable: Value
+    result: Value
+    gradient: float
+    paths: int  # all of them, exactly
+    terms: tuple[Term, ...]  # the largest, by absolute value, first
+
+    @property
+    def rest(self) -> float:
+        """What the paths beyond `terms` add up to."""
+        if not self.rest_paths:
+            return 0.0
+        return self.gradient - math.fsum(term.product for term in self.terms)
+
+    @property
+    def rest_paths(self) -> int:
+        """How many paths there are beyond `terms`."""
+        return self.paths - len(self.terms)
+
+    @property
+    def equation(self) -> str:
+        """The sum in one line, its terms in the order in which the expression was written."""
+        name = name_of(self.variable)
+        if not self.paths:
+            return f"{name}: no path leads to {name_of(self.result)}, so the gradient is 0"
+        written = sorted(self.terms, key=lambda term: term.positions)
+        parts = [(term.product, term.path) for term in written]
+        if self.rest_paths:
+            parts.append((self.rest, counted(self.rest_paths, "more ")))
+        return f"{name}: {_sum(parts)} = {brief(self.gradient)}"
+
+    def text(self) -> str:
+        """Write the equation, and below it a line for each path: product, factors, way."""
+        if not self.paths:
+            return self.equation
+        rows = [(brief(term.product), term.factors, term.path) for term in self.terms]
+        if self.rest_paths:
+            rows.append((brief(self.rest), counted(self.rest_paths, "more "), ""))
+        first, second = (max(len(row[k]) for row in rows) for k in (0, 1))
+        lines = [f"  {a:>{first}}  =  {b:<{second}}   {c}".rstrip() for a, b, c in rows]
+        head = f"{name_of(self.variable)}: {brief(self.gradient)}, the sum of "
+        return "\n".join([f"{head}{counted(self.paths)} to {name_of(self.result)}", *lines])
+
+    def table(self) -> Table:
+        """Return the paths as a table for rich."""
+        from rich.table import Table  # only who asks for a table needs rich
+        from rich.text import Text
+
+        title = f"gradient of {name_of(self.result)} with respect to {name_of(self.variable)}"
+        table = Table(title=Text(title), show_footer=True)
+        table.add_column("path", footer=Text(f"{counted(self.paths)} in all"))
+        table.add_column("local derivatives", justify="right")
+        table.add_column("product", justify="right", footer=brief(self.gradient))
+        for term in self.terms:
+            table.add_row(Text(term.path), term.factors, brief(term.product))
+        if self.rest_paths:
+            table.add_row(counted(self.rest_paths, "more "), "", brief(self.rest))
+        return table
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it; a count may be too large for a float."""
+        return {
+            "variable": name_of(self.variable),
+            "result": name_of(self.result),
+            "gradient": json_number(self.gradient),
+            "paths": self.paths,
+            "terms": [
+                {
+                    "path": [name_of(node) for node in term.nodes],
+                    "local": [json_number(local) for local in term.locals],
+                    "product": json_number(term.product),
+                }
+                for term in self.terms
+            ],
+            "rest": {"paths": self.rest_paths, "sum": json_number(self.rest)},
+        }
+
+    def to_json(self) -> str:
+        """Return `as_dict()` as text."""
+        return json.dumps(self.as_dict(), allow_nan=False)
+
+    def __str__(self) -> str:
+        return self.equation
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def __rich__(self) -> Table:
+        return self.table()
+
+
+def explain(result: Value, variable: Value, top: int = 10) -> Explanation:
+    """Explain the gradient of `result` with respect to `variable` by its `top` largest paths."""
+    for what, node in (("result", result), ("variable", variable)):
+        if not isinstance(node, Value):
+            raise TypeError(
+                f"explain(result, variable): the {what} is of type {type(node).__name__}; both "
+                "must be Values, the result first."
+            )
+    _check_top(top)
+    down = _Downwards(result, top, leading_to=variable)
+    return down.explanation(variable)
+
+
+def explain_all(result: Value, top: int = 10) -> list[Explanation]:
+    """Explain the gradient with respect to every node, in topological order, in one pass."""
+    _check_top(top)
+    down = _Downwards(result, top)
+    return [down.explanation(node) for node in down.order]
+
+
+def _check_top(top: int) -> None:
+    if not isinstance(top, int) or top < 1:
+        raise ValueError(f"top={top!r}: give the number of paths to list, 1 or more.")
+
+
+class _Way(NamedTuple):
+    """A path from the result down to a node, as a linked list: beginnings are shared."""
+
+    product: float
+    node: Value
+    local: float
+    position: int
+    above: _Way | None
+
+
+class _Downwards:
+    """The pass from the result down: counts, gradients, and the largest products."""
+
+    def __init__(self, result: Value, top: int, leading_to: Value | None = None) -> None:
+        self.result, self.top = result, top
+        self.order = topological_order(result)
+        leads = self._leading(leading_to) if leading_to is not None else None
+        self.counts: dict[int, int] = {id(result): 1}
+        self.gradients: dict[int, float] = {id(result): 1.0}
+        self.ways: dict[int, list[_Way]] = {id(result): [_Way(1.0, result, 1.0, 0, None)]}
+        for node in reversed(self.order):
+            leads_on = leads is None or (id(node) in leads and node is not leading_to)
+            if leads_on and id(node) in self.counts:  # else a node without a rule cut it off
+                self._pass_on(node, leads)
+
+    def _leading(self, variable: Value) -> set[int]:
+        """Find the nodes from which a way leads down to the variable."""
+        found: set[int] = set()
+        for node in self.order:
+            if node is variable or any(id(x) in found for x in operands_of(node)):
+                found.add(id(node))
+        return found
+
+    def _pass_on(self, node: Value, leads: set[int] | None) -> None:
+        count, grad = self.counts[id(node)], self.gradients[id(node)]
+        ways = self.ways[id(node)]
+        for position, (operand, local) in enumerate(links(node)):
+            key = id(operand)
+            if leads is not None and key not in leads:
+                continue
+            self.counts[key] = self.counts.get(key, 0) + count
+            self.gradients[key] = self.gradients.get(key, 0.0) + local * grad
+            known = self.ways.setdefault(key, [])
+            known.extend(_Way(local * way.product, operand, local, position, way) for way in ways)
+            if len(known) > self.top:  # never more than the largest: multiplying keeps the order
+                self.ways[key] = heapq.nsmallest(self.top, known, key=_smallness)
+
+    def explanation(self, variable: Value) -> Explanation:
+        key = id(variable)
+        ways = sorted(self.ways.get(key, ()), key=_smallness)
+        return Explanation(
+            variable,
+            self.result,
+            self.gradients.get(key, 0.0),
+            self.counts.get(key, 0),
+            tuple(_term(way) for way in ways),
+        )
+
+
+def _smallness(way: _Way) -> float:
+    """Sort the largest first, and what is no number before all others: it spoils the sum."""
+    return -math.inf if math.isnan(way.product) else -abs(way.product)
+
+
+def _term(way: _Way) -> Term:
+    nodes, locals_, positions = [way.node], [], []
+    link: _Way = way
+    while link.above is not None:
+        locals_.append(link.local)
+        positions.append(link.position)
+        link = link.above
+        nodes.append(link.node)
+    return Term(tuple(nodes), tuple(locals_), way.product, tuple(positions[::-1]))
+
+
+def _sum(parts: list[tuple[float, str]]) -> str:
+    texts = []
+    for k, (number, where) in enumerate(parts):
+        sign = ("- " if number < 0 else "+ ") if k else ("-" if number < 0 else "")
+        texts.append(f"{sign}{brief(abs(number))} ({where})")
+    return " ".join(texts)
+
+
+def counted(paths: int, kind: str = "") -> str:
+    """Say how many paths: `1 path`, `1,024 more paths`."""
+    return f"1 {kind}path" if paths == 1 else f"{paths:,} {kind}paths"
+
+
+def _shortened(names: list[str]) -> list[str]:
+    return names if len(names) <= 14 else [*names[:6], f"… {len(names) - 12} more …", *names[-6:]]
+
+
+ABILITIES["explain"] = explain

@@ -1,0 +1,279 @@
+"""The backward pass as data: one step for every contribution, before and after.
+
+    with record() as tape:
+        o.backward()
+    print(tape.text())          # a.grad: 10 -> 4, line by line
+
+A `Tape` watches the engine at work, so what it holds is what happened, also where a hand-written
+`_backward` runs. `steps(o)` does the same without a trace in any `.grad`. The famous bug is here
+too: `steps(o, overwrite=True)` plays the pass with `=` for `+=`, and says which gradients go wrong.
+
+Start at `Step`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import isnan
+from typing import Any
+
+from .graph import topological_order
+from .modes import watching
+from .names import brief, json_number, name_of, owner, spell
+from .scalar import Value, begin_pass, end_pass, gradients
+
+__all__ = ["Forward", "Kept", "Seed", "Step", "Tape", "forward_steps", "links", "record", "steps"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forward:
+    """One step of the forward pass: an operation got its value."""
+
+    node: Value
+    op: str
+    operands: tuple[Value, ...]
+    data: float
+
+    def __str__(self) -> str:
+        numbers = spell(self.node, [brief(operand.data) for operand in self.operands])
+        return f"{name_of(self.node)}: {numbers} = {brief(self.data)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seed:
+    """The start of a backward pass: the result's derivative with respect to itself."""
+
+    node: Value
+
+    def __str__(self) -> str:
+        return f"{owner(self.node)}.grad = 1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One contribution: `node` ran its local rule and added to the grad of one of its operands."""
+
+    node: Value
+    op: str
+    grad: float  # the node's own
+    operand: Value
+    position: int  # of the operand among the node's operands
+    local: float | None  # the local derivative; None where a hand-written _backward knows it
+    before: float
+    contribution: float
+    after: float
+    right: float  # what `after` should be; another number only where `=` overwrote something
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the operand's grad is not what an engine with `+=` has at this moment."""
+        return not _same(self.after, self.right)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the step as JSON can hold it."""
+        local = None if self.local is None else json_number(self.local)
+        return {
+            "node": name_of(self.node),
+            "op": self.op,
+            "grad": json_number(self.grad),
+            "operand": name_of(self.operand),
+            "position": self.position,
+            "local": local,
+            "before": json_number(self.before),
+            "contribution": json_number(self.contribution),
+            "after": json_number(self.after),
+            "right": json_number(self.right),
+        }
+
+    def __str__(self) -> str:
+        mark = f"   (should be {brief(self.right)})" if self.is_wrong else ""
+        return f"{owner(self.operand)}.grad: {brief(self.before)} -> {brief(self.after)}{mark}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """The end of a pass: what earlier passes had left in a grad was added back."""
+
+    node: Value
+    before: float
+    contribution: float
+    after: float
+
+    def __str__(self) -> str:
+        return (
+            f"{owner(self.node)}.grad: {brief(self.before)} -> {brief(self.after)}   "
+            f"({brief(self.contribution)} from earlier passes)"
+        )
+
+
+Event = Seed | Step | Kept
+
+
+class Tape:
+    """What happened in the backward passes of a `record()` block, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    @property
+    def steps(self) -> list[Step]:
+        """The contributions alone, one for each edge that a pass went along."""
+        return [event for event in self.events if isinstance(event, Step)]
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def text(self) -> str:
+        """Write one line for each event: `a.grad: 10 -> 4`."""
+        return "\n".join(map(str, self.events))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    # What the engine tells, see modes.Watcher.
+
+    def started(self, root: Value) -> None:
+        """Note the seed."""
+        self.events.append(Seed(root))
+
+    def stepped(self, node: Value, before: list[tuple[Value, float]], by_hand: bool) -> None:
+        """Note what a node added to each of its operands."""
+        if by_hand and _is_by_hand(node):
+            seen: set[int] = set()
+            for position, (operand, grad) in enumerate(before):
+                if id(operand) not in seen:  # one step for all positions: nobody knows the shares
+                    seen.add(id(operand))
+                    change = operand.grad - grad
+                    self._note(node, operand, position, None, grad, change, operand.grad)
+            return
+        now = {id(operand): grad for operand, grad in before}
+        for position, (operand, local) in enumerate(_rules(node)):
+            grad = now[id(operand)]
+            contribution = local * node.grad
+            now[id(operand)] = grad + contribution
+            self._note(node, operand, position, local, grad, contribution, grad + contribution)
+
+    def finished(self, earlier: list[tuple[Value, float]]) -> None:
+        """Note what earlier passes had left."""
+        for node, grad in earlier:
+            self.events.append(Kept(node, node.grad - grad, grad, node.grad))
+
+    def _note(self, node: Value, operand: Value, *rest: Any) -> None:
+        position, local, before, contribution, after = rest
+        self.events.append(
+            Step(
+                node, node._op, node.grad, operand, position, local, before, contribution,
+                after, after,
+            )
+        )  # fmt: skip
+
+
+@contextmanager
+def record() -> Iterator[Tape]:
+    """Record the backward passes of this block: `with record() as tape: o.backward()`.
+
+    Steps that are run by hand, `o._backward()`, are recorded as well. If a hand-written `_backward`
+    raises, the tape ends where it raised, while every `.grad` is as it was before the pass.
+    """
+    tape = Tape()
+    with watching(tape):
+        yield tape
+
+
+def steps(root: Value, *, overwrite: bool = False) -> list[Step]:
+    """Return the contributions of one backward pass from `root`, and leave every `.grad` alone.
+
+    With `overwrite`, each contribution replaces what was there instead of being added, as in the
+    famous bug; `step.right` and `step.is_wrong` then compare with the pass done right.
+    """
+    with record() as tape:
+        gradients(root, ())
+    return _overwritten(root, tape.steps) if overwrite else tape.steps
+
+
+def forward_steps(root: Value) -> list[Forward]:
+    """Return the operations under `root` in the order in which their values are worked out."""
+    return [
+        Forward(node, node._op, node._operands, node.data)
+        for node in topological_order(root)
+        if node._operands
+    ]
+
+
+def _overwritten(root: Value, right: list[Step]) -> list[Step]:
+    """Play the same steps with `=`."""
+    grads = {id(root): 1.0}
+    played = []
+    by_hand: dict[int, dict[int, float]] = {}  # contributions of hand-written steps, by operand
+    for step in right:
+        grad = grads[id(step.node)]
+        if step.local is not None:
+            contribution = step.local * grad
+        else:
+            if id(step.node) not in by_hand:
+                given = _ask_by_hand(step.node, grad)
+                by_hand[id(step.node)] = {id(operand): share for operand, share in given}
+            contribution = by_hand[id(step.node)][id(step.operand)]
+        before = grads.get(id(step.operand), 0.0)
+        grads[id(step.operand)] = contribution
+        played.append(
+            replace(
+                step,
+                grad=grad,
+                before=before,
+                contribution=contribution,
+                after=contribution,
+                right=step.after,
+            )
+        )
+    return played
+
+
+# ---- local derivatives -----------------------------------------------------------------------
+
+
+def links(node: Value) -> list[tuple[Value, float]]:
+    """Pair a node's operands with its local derivatives, also where those are a function's secret.
+
+    A hand-written `_backward` is asked by running it with a grad of 1; an operand that it was given
+    twice then counts once, with both shares.
+    """
+    return _ask_by_hand(node, 1.0) if _is_by_hand(node) else _rules(node)
+
+
+def _rules(node: Value) -> list[tuple[Value, float]]:
+    if not node._code and node._rare is not None and not node._rare.partials:
+        return []  # made by hand, and no rule: no gradient gets past it
+    operands = node._operands  # shows numbers as leaves, so first
+    partials = [partial for _, partial in node._links_and_partials()]
+    return list(zip(operands, partials, strict=True))
+
+
+def _is_by_hand(node: Value) -> bool:
+    return node._rare is not None and node._rare.step is not None
+
+
+def _ask_by_hand(node: Value, grad: float) -> list[tuple[Value, float]]:
+    """Run a hand-written step on clean grads and return what it gave, leaving no trace."""
+    operands = list({id(operand): operand for operand in node._operands}.values())
+    begin_pass()
+    earlier = [(member, member.grad) for member in [node, *operands]]
+    try:
+        for operand in operands:
+            operand.grad = 0.0
+        node.grad = grad
+        node._backward()
+        return [(operand, operand.grad) for operand in operands]
+    finally:
+        for member, kept in earlier:
+            member.grad = kept
+        end_pass()
+
+
+def _same(p: float, q: float) -> bool:
+    return p == q or (isnan(p) and isnan(q))

@@ -1,0 +1,141 @@
+"""A scene as a `graphviz.Digraph`, drawn like the lessons' `draw_dot`.
+
+It is a real Digraph: its source, `render` and `pipe` are Graphviz's where the `dot` binary is
+installed. Where it is not, SVG is drawn by ourselves, so that notebooks show the picture and
+`render('gout')` writes it; other formats then say what to install.
+
+Labels are text. Graphviz would read `{`, `|` and `\\n` in them as its own language, so all such
+characters are written as numbers (`&#124;`), which it turns into text only after it has parsed the
+record. HTML-like labels, which can smuggle a link into a picture, are never used.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import graphviz  # type: ignore[import-untyped]
+
+from ..errors import GraphvizMissingError
+from ..files import write_atomically
+from ..names import brief, readable
+from .scene import Scene, Span, Unit
+from .svg import svg_of
+from .text import span
+
+__all__ = ["Picture", "digraph_of"]
+
+
+class Picture(graphviz.Digraph):  # type: ignore[misc]
+    """A Digraph that can also be drawn without the `dot` binary."""
+
+    _scene: Scene | None = None
+    _rankdir = "LR"
+    _drawn = ""  # the source that the scene stands for
+
+    def pipe(self, format: str | None = None, **options: Any) -> Any:  # noqa: A002
+        """Return the picture as bytes, or as text if an `encoding` is given."""
+        if _find_dot(options.get("engine") or self.engine):
+            return super().pipe(format, **options)
+        svg = self._own_svg(format or self.format)
+        return svg if options.get("encoding") else svg.encode()
+
+    def render(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        directory: str | os.PathLike[str] | None = None,
+        view: bool = False,
+        cleanup: bool = False,
+        format: str | None = None,  # noqa: A002
+        *,
+        outfile: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> str:
+        """Write the source and the picture beside it; return the picture's path."""
+        if _find_dot(options.get("engine") or self.engine):
+            path: str = super().render(
+                filename=filename,
+                directory=directory,
+                view=view,
+                cleanup=cleanup,
+                format=format,
+                outfile=outfile,
+                **options,
+            )
+            return path
+        if outfile is not None:
+            format = format or Path(outfile).suffix[1:]  # noqa: A001
+            if directory is None:  # as Graphviz's own does it
+                outfile = Path(self.directory, outfile)
+            filename = filename or Path(outfile).with_suffix(".gv").name
+        svg = self._own_svg(format or self.format)  # first: it may raise, and then nothing is left
+        source = self.save(filename, directory=directory)
+        target = Path(outfile) if outfile is not None else Path(f"{source}.svg")
+        write_atomically(target, svg)
+        if cleanup:
+            os.remove(source)
+        if view:
+            webbrowser.open(target.resolve().as_uri())
+        return str(target)
+
+    def _own_svg(self, wanted: str) -> str:
+        if wanted != "svg":
+            raise GraphvizMissingError(
+                f"{wanted} pictures are made by Graphviz, and its dot program is not on the PATH. "
+                f"{_REMEDY}, or ask for format='svg', which needs nothing."
+            )
+        if self._scene is None or self.source != self._drawn:
+            raise GraphvizMissingError(
+                "this picture was changed after draw_dot made it, and only Graphviz can draw the "
+                f"change; its dot program is not on the PATH. {_REMEDY}."
+            )
+        return svg_of(self._scene, self._rankdir)
+
+
+_REMEDY = "Install it (apt install graphviz, brew install graphviz, conda install graphviz)"
+
+
+def _find_dot(engine: str) -> str | None:
+    return shutil.which(engine)
+
+
+def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Picture:  # noqa: A002
+    """Write the scene in Graphviz's language: a record for each value, a node for each op."""
+    picture = Picture(format=format, graph_attr={"rankdir": rankdir})
+    if scene.notice:
+        picture.attr(label=_quoted(scene.notice))
+    for k, unit in enumerate(scene.units):
+        picture.node(f"n{k}", label=_record(unit), shape="record")
+        if unit.op:
+            picture.node(f"n{k}op", label=_quoted(unit.op))
+            picture.edge(f"n{k}op", f"n{k}")
+    for arrow in scene.arrows:
+        picture.edge(f"n{arrow.source}", f"n{arrow.target}op")
+    picture._scene, picture._rankdir, picture._drawn = scene, rankdir, picture.source
+    return picture
+
+
+def _record(unit: Unit) -> str:
+    label = _quoted(unit.label) + (f" ×{unit.count:,}" if unit.count > 1 else "")
+    return f"{{ {label} | data {_four(unit.data)} | grad {_four(unit.grad)} }}"
+
+
+def _four(numbers: Span) -> str:
+    """Print four decimals, as the lessons do, as long as they say something."""
+    if numbers.low != numbers.high:
+        return span(numbers)
+    x = numbers.low or 0.0
+    return f"{x:.4f}" if x == 0 or 1e-3 <= abs(x) < 1e6 else brief(x)
+
+
+def _quoted(text: str) -> str:
+    """Write a text so that Graphviz shows it as it is."""
+    return "".join(_SPELLED.get(character, character) for character in readable(text))
+
+
+# A backslash is doubled: Graphviz looks for its \\n and \\l after it has read the numbers.
+_SPELLED = {character: f"&#{ord(character)};" for character in '&"<>{}|'}
+_SPELLED |= {" ": "&#160;", "\\": "&#92;&#92;"}

@@ -1,0 +1,181 @@
+"""What the player shows, worked out frame by frame: the browser draws, it never differentiates.
+
+A play is the forward pass (one frame for each operation), the seed, and the backward pass (one
+frame for each contribution), the latter twice: with `+=`, and with `=`, where the gradients that
+go wrong stand beside the right ones. All numbers are texts by now. Units and arrows are those of
+the scene of the whole graph, in its order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..explain import Explanation, counted, explain_all
+from ..graph import topological_order
+from ..names import brief, name_of, owner
+from ..record import Forward, Step, forward_steps, steps
+from .scene import Scene
+
+__all__ = ["play_of", "room_for"]
+
+TOP = 6  # paths listed for a variable
+
+Frame = dict[str, Any]
+
+
+def play_of(root: Any, scene: Scene) -> dict[str, Any]:
+    """Return the whole play as JSON can hold it."""
+    order = topological_order(root)
+    place = {id(node): k for k, node in enumerate(order)}
+    arrow = {(a.target, a.position): k for k, a in enumerate(scene.arrows)}
+    forward = [_start()] + [_forward(step, place, arrow) for step in forward_steps(root)]
+    right, broken = steps(root), steps(root, overwrite=True)
+    seed = _seed(root, place)
+    return {
+        "units": [
+            _unit(node, explanation)
+            for node, explanation in zip(order, explain_all(root, TOP), strict=True)
+        ],
+        "arrows": [[a.source, a.target] for a in scene.arrows],
+        "forward": forward,
+        "right": [seed, *(_step(step, place, arrow) for step in right), _end(right)],
+        "broken": [seed, *(_overwrite(step, place, arrow) for step in broken), _end(broken)],
+    }
+
+
+def room_for(play: dict[str, Any]) -> list[tuple[int, int]]:
+    """Return the columns that each unit's data and grad need at most in the play."""
+    room = [[len(unit["data"]), len(unit["grad"])] for unit in play["units"]]
+    for frame in play["forward"] + play["right"] + play["broken"]:
+        for change in frame["changes"]:
+            column = 0 if change["field"] == "data" else 1
+            widest = room[change["unit"]]
+            widest[column] = max(widest[column], len(change["text"]))
+    return [(data, grad) for data, grad in room]
+
+
+def _unit(node: Any, explanation: Explanation) -> dict[str, Any]:
+    is_leaf = not node._operands
+    return {
+        "name": name_of(node),
+        "label": str(node.label),
+        "data": f"data {brief(node.data)}" if is_leaf else "data",  # at the start
+        "grad": "grad 0",
+        "paths": {
+            "name": owner(node),
+            "gradient": brief(explanation.gradient),
+            "count": counted(explanation.paths),
+            "terms": [[brief(t.product), t.factors, t.path] for t in explanation.terms]
+            + (
+                [[brief(explanation.rest), counted(explanation.rest_paths, "more "), ""]]
+                if explanation.rest_paths
+                else []
+            ),
+        },
+    }
+
+
+def _frame(phase: str, title: str, text: str, **rest: Any) -> Frame:
+    """Make a frame; `asked` is `text` with its result hidden, for those who want to predict it."""
+    frame: Frame = {"phase": phase, "title": title, "text": text, "asked": "", "note": ""}
+    return frame | {"units": [], "target": None, "arrows": [], "changes": []} | rest
+
+
+def _start() -> Frame:
+    return _frame("start", "The leaves have their numbers.", "Step forward to work out the rest.")
+
+
+def _forward(step: Forward, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> Frame:
+    k = place[id(step.node)]
+    result = brief(step.data)
+    head = str(step).removesuffix(result)
+    return _frame(
+        "forward",
+        f"Forward: {name_of(step.node)}",
+        head + result,
+        asked=f"{head}?",
+        units=[k],
+        arrows=[arrow[k, position] for position in range(len(step.operands))],
+        changes=[{"unit": k, "field": "data", "text": f"data {result}"}],
+    )
+
+
+def _seed(root: Any, place: dict[int, int]) -> Frame:
+    k = place[id(root)]
+    return _frame(
+        "backward",
+        "Backward begins at the result.",
+        f"{owner(root)}.grad = 1",
+        note="The derivative of a number with respect to itself.",
+        units=[k],
+        changes=[{"unit": k, "field": "grad", "text": "grad 1"}],
+    )
+
+
+def _step(step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> Frame:
+    before, after = brief(step.before), brief(step.after)
+    share = brief(step.contribution)
+    name = f"{owner(step.operand)}.grad"
+    return _frame(
+        "backward",
+        _headline(step),
+        f"{name}: {before} + {_in_sum(share)} = {after}",
+        asked=f"{name}: {before} + ? = ?",
+        note=_reason(step, share),
+        asked_note=_reason(step, "?"),
+        **_places(step, place, arrow),
+        changes=[{"unit": place[id(step.operand)], "field": "grad", "text": f"grad {after}"}],
+    )
+
+
+def _overwrite(step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> Frame:
+    before, after, right = brief(step.before), brief(step.after), brief(step.right)
+    name = f"{owner(step.operand)}.grad"
+    change = {"unit": place[id(step.operand)], "field": "grad", "text": f"grad {after}"}
+    note = _reason(step, after)
+    if step.is_wrong:
+        change |= {"text": f"grad {after} ≠ {right}", "wrong": True}
+        lost = f"{before} is lost" if step.before else "the gradient that came in was wrong already"
+        note += f"; {lost}"
+    return _frame(
+        "backward",
+        _headline(step),
+        f"{name} = {after}" + (f" ≠ {right}" if step.is_wrong else ""),
+        asked=f"{name} = ?",
+        note=note,
+        asked_note=_reason(step, "?"),
+        **_places(step, place, arrow),
+        changes=[change],
+    )
+
+
+def _headline(step: Step) -> str:
+    return f"Backward: {name_of(step.node)} passes its gradient on to {name_of(step.operand)}"
+
+
+def _reason(step: Step, share: str) -> str:
+    grad = brief(step.grad)
+    if step.local is None:
+        return f"its hand-written _backward, with grad {grad}, gives {share}"
+    return f"local derivative {brief(step.local)} × grad {grad} = {share}"
+
+
+def _in_sum(number: str) -> str:
+    return f"({number})" if number.startswith("-") else number
+
+
+def _places(step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> dict[str, Any]:
+    k, target = place[id(step.node)], place[id(step.operand)]
+    return {"units": [k], "target": target, "arrows": [arrow[k, step.position]]}
+
+
+def _end(played: list[Step]) -> Frame:
+    last = {id(step.operand): step for step in played}
+    wrong = [
+        f"{owner(step.operand)} {brief(step.after)} ≠ {brief(step.right)}"
+        for step in last.values()
+        if step.is_wrong
+    ]
+    if not wrong:
+        return _frame("end", "Every gradient is there.", "Point at a variable to see its paths.")
+    return _frame("end", "These gradients are wrong:", ", ".join(wrong))

@@ -1,0 +1,261 @@
+// The player: shows the frames of a play that Python worked out. It moves texts and classes about
+// and never computes a derivative. No dependency, no network.
+//
+// A field (a unit's data or grad) has a history: what it reads from which frame on. Going from one
+// frame to another touches only the fields that change in between, so that scrubbing stays quick.
+
+const STEP_MS = 900;
+
+export function mount(page, play) {
+  const find = (name) => page.querySelector(`[data-player="${name}"]`);
+  const svg = page.querySelector("svg.mg");
+  const units = [...svg.querySelectorAll("[data-unit]")];
+  const arrows = [...svg.querySelectorAll("[data-arrow]")];
+  const fields = units.map((unit) => ({
+    data: unit.querySelector(".mg-data"),
+    grad: unit.querySelector(".mg-grad"),
+  }));
+  const slider = find("slider");
+  const state = { frame: 0, isBroken: false, isPredicting: false, isShown: true, timer: 0 };
+  const runs = { right: timeline(play, play.right), broken: timeline(play, play.broken) };
+  const run = () => (state.isBroken ? runs.broken : runs.right);
+  let lit = [];
+
+  // ---- one frame -----------------------------------------------------------------------------
+
+  function write(key, at) {
+    const [unit, field] = [Math.floor(key / 2), key % 2 ? "grad" : "data"];
+    const entry = lastUpTo(run().history[key], at);
+    const isHidden = state.isPredicting && !state.isShown && entry.frame === at && at > 0;
+    const text = fields[unit][field];
+    text.textContent = isHidden ? `${field} ?` : entry.text;
+    text.classList.toggle("is-wrong", Boolean(entry.wrong) && !isHidden);
+    if (field === "grad") units[unit].classList.toggle("is-wrong", Boolean(entry.wrong) && !isHidden);
+    const name = play.units[unit].name;
+    const [data, grad] = [fields[unit].data.textContent, fields[unit].grad.textContent];
+    units[unit].setAttribute("aria-label", `${name}, ${data}, ${grad}`);
+  }
+
+  function show(next, isFresh = true) {
+    const frames = run().frames;
+    const from = state.frame;
+    state.frame = Math.min(Math.max(next, 0), frames.length - 1);
+    const frame = frames[state.frame];
+    if (isFresh) state.isShown = !(state.isPredicting && frame.asked);
+    const touched = new Set();
+    for (let k = Math.min(from, state.frame); k <= Math.max(from, state.frame); k += 1) {
+      for (const key of run().touched[k]) touched.add(key);
+    }
+    for (const key of touched) write(key, state.frame);
+    light(frame);
+    tell(frame);
+  }
+
+  function showAll() {
+    for (let key = 0; key < 2 * units.length; key += 1) write(key, state.frame);
+    show(state.frame, false);
+  }
+
+  function light(frame) {
+    for (const [element, name] of lit) element.classList.remove(name);
+    lit = [
+      ...frame.units.map((k) => [units[k], "is-active"]),
+      ...frame.arrows.map((k) => [arrows[k], "is-active"]),
+    ];
+    if (frame.target !== null) lit.push([units[frame.target], "is-target"]);
+    for (const [element, name] of lit) element.classList.add(name);
+    const centre = lit.length ? lit[lit.length - 1][0] : null;
+    if (centre) keepInSight(find("stage"), centre);
+  }
+
+  function tell(frame) {
+    const isAsked = !state.isShown;
+    find("title").textContent = frame.title;
+    find("text").textContent = isAsked ? frame.asked : frame.text;
+    find("note").textContent = (isAsked ? frame.asked_note : frame.note) ?? "";
+    find("reveal").hidden = !isAsked;
+    const last = run().frames.length - 1;
+    slider.max = last;
+    slider.value = state.frame;
+    slider.setAttribute("aria-valuetext", `step ${state.frame} of ${last}, ${frame.title}`);
+    find("count").textContent = `${state.frame} / ${last}`;
+    page.dataset.phase = frame.phase;
+    if (state.frame === last) pause();
+  }
+
+  function reveal() {
+    state.isShown = true;
+    for (const key of run().touched[state.frame]) write(key, state.frame);
+    tell(run().frames[state.frame]);
+  }
+
+  // ---- playing -------------------------------------------------------------------------------
+
+  function pause() {
+    clearInterval(state.timer);
+    state.timer = 0;
+    page.dataset.playing = "no";
+    find("play").setAttribute("aria-label", "Play");
+    find("caption").setAttribute("aria-live", "polite");
+  }
+
+  function start() {
+    if (state.frame === run().frames.length - 1) show(0);
+    page.dataset.playing = "yes";
+    find("play").setAttribute("aria-label", "Pause");
+    find("caption").setAttribute("aria-live", "off"); // a reader could not keep up
+    state.timer = setInterval(() => (state.isShown ? show(state.frame + 1) : pause()), STEP_MS);
+  }
+
+  function go(to) {
+    pause();
+    show(to);
+  }
+
+  const actions = {
+    first: () => go(0),
+    back: () => go(state.frame - 1),
+    play: () => (state.timer ? pause() : start()),
+    forward: () => go(state.frame + 1),
+    last: () => go(run().frames.length - 1),
+    reveal,
+  };
+  for (const [name, action] of Object.entries(actions)) find(name).addEventListener("click", action);
+  slider.addEventListener("input", () => go(Number(slider.value)));
+
+  const breaks = find("broken");
+  breaks.addEventListener("change", () => {
+    pause();
+    state.isBroken = breaks.checked;
+    page.dataset.rule = breaks.checked ? "=" : "+=";
+    showAll();
+  });
+  const predicts = find("predict");
+  predicts.addEventListener("change", () => {
+    pause();
+    state.isPredicting = predicts.checked;
+    state.isShown = true; // what is there already is not asked for
+    showAll();
+  });
+
+  const keys = {
+    ArrowRight: actions.forward,
+    ArrowLeft: actions.back,
+    Home: actions.first,
+    End: actions.last,
+    " ": actions.play,
+    Enter: () => (state.isShown ? undefined : reveal()),
+    b: () => breaks.click(),
+    p: () => predicts.click(),
+  };
+  page.ownerDocument.addEventListener("keydown", (event) => {
+    const action = keys[event.key];
+    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isControl = event.target.closest("button, input, a");
+    if (isControl && [" ", "Enter"].includes(event.key)) return; // the control's own business
+    if (event.target === slider && /^(Arrow|Home|End)/.test(event.key)) return;
+    event.preventDefault();
+    action();
+  });
+
+  // ---- paths of a variable -------------------------------------------------------------------
+
+  const users = play.units.map(() => []);
+  play.arrows.forEach(([source, target], k) => users[source].push([target, k]));
+  let chosen = null;
+
+  function choose(unit) {
+    if (unit === chosen) return;
+    svg.querySelectorAll(".on-path").forEach((element) => element.classList.remove("on-path"));
+    chosen = unit;
+    svg.classList.toggle("has-path", unit !== null);
+    find("paths").hidden = unit === null;
+    if (unit === null) return;
+    const reached = [unit];
+    const known = new Set(reached);
+    for (const k of reached) {
+      units[k].classList.add("on-path");
+      for (const [target, arrow] of users[k]) {
+        arrows[arrow].classList.add("on-path");
+        if (!known.has(target)) {
+          known.add(target);
+          reached.push(target);
+        }
+      }
+    }
+    list(play.units[unit].paths);
+  }
+
+  function list(paths) {
+    const secret = (text) => (state.isPredicting ? "?" : text);
+    const head = `${paths.name}: gradient ${secret(paths.gradient)}, the sum of ${paths.count}`;
+    find("paths-head").textContent = head;
+    const rows = paths.terms.map(([product, factors, path]) => {
+      const row = page.ownerDocument.createElement("tr");
+      row.append(cell(secret(product)), cell(factors), cell(path));
+      return row;
+    });
+    find("paths-terms").replaceChildren(...rows);
+  }
+
+  function cell(text) {
+    const element = page.ownerDocument.createElement("td");
+    element.textContent = text;
+    return element;
+  }
+
+  units.forEach((unit, k) => {
+    unit.addEventListener("pointerenter", () => choose(k));
+    unit.addEventListener("focus", () => choose(k));
+    unit.addEventListener("pointerleave", () => choose(focused()));
+    unit.addEventListener("blur", () => choose(null));
+  });
+  function focused() {
+    const k = units.indexOf(page.ownerDocument.activeElement);
+    return k < 0 ? null : k;
+  }
+
+  pause();
+  showAll();
+  page.dataset.ready = "yes";
+}
+
+// The frames of one run, which fields each touches, and for each field what it reads when.
+function timeline(play, backward) {
+  const frames = [...play.forward, ...backward];
+  const history = play.units.flatMap((unit) => [
+    [{ frame: 0, text: unit.data }],
+    [{ frame: 0, text: unit.grad }],
+  ]);
+  const touched = frames.map((frame, k) =>
+    frame.changes.map((change) => {
+      const key = 2 * change.unit + (change.field === "grad" ? 1 : 0);
+      history[key].push({ frame: k, text: change.text, wrong: change.wrong });
+      return key;
+    }),
+  );
+  return { frames, history, touched };
+}
+
+function lastUpTo(history, frame) {
+  let [low, high] = [0, history.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (history[middle].frame <= frame) low = middle;
+    else high = middle - 1;
+  }
+  return history[low];
+}
+
+function keepInSight(stage, element) {
+  if (stage.scrollWidth <= stage.clientWidth && stage.scrollHeight <= stage.clientHeight) return;
+  const [box, frame] = [element.getBoundingClientRect(), stage.getBoundingClientRect()];
+  const margin = 40;
+  if (box.right + margin > frame.right) stage.scrollLeft += box.right + margin - frame.right;
+  if (box.left - margin < frame.left) stage.scrollLeft -= frame.left - box.left + margin;
+  if (box.bottom + margin > frame.bottom) stage.scrollTop += box.bottom + margin - frame.bottom;
+  if (box.top - margin < frame.top) stage.scrollTop -= frame.top - box.top + margin;
+}
+
+const payload = document.querySelector('script[data-player="play"]');
+if (payload) mount(document.querySelector("main"), JSON.parse(payload.textContent));

@@ -1,0 +1,87 @@
+"""The picture as data: what every view draws.
+
+A unit is an operation and its value together (or a leaf), an arrow leads from an operand to its
+user; `a*a` has two arrows. A scene holds no Values: it stays as it is while the graph goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..names import json_number, readable
+
+__all__ = ["Arrow", "Scene", "Span", "Unit"]
+
+
+class Span(NamedTuple):
+    """The smallest and the largest of the numbers that a unit stands for; nan if one is nan."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """An operation and its value, or a leaf; or several that are alike."""
+
+    label: str
+    op: str  # empty for a leaf
+    data: Span
+    grad: Span
+    count: int = 1
+    hidden: int = 0  # operands that are not drawn
+    is_ordered: bool = False  # whether swapping its operands would change it: - / **
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """`source` is an operand of `target`, both by their place among the units."""
+
+    source: int
+    target: int
+    position: int  # of the operand among the target's operands
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Units in topological order, the result last, and the arrows between them."""
+
+    units: tuple[Unit, ...]
+    arrows: tuple[Arrow, ...]
+    notice: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it. A unit's id is its place in the list."""
+        return {
+            "units": [
+                {
+                    "id": k,
+                    "label": unit.label,
+                    "op": unit.op,
+                    "data": [json_number(x) for x in unit.data],
+                    "grad": [json_number(x) for x in unit.grad],
+                    "count": unit.count,
+                    "hidden": unit.hidden,
+                    "ordered": unit.is_ordered,
+                }
+                for k, unit in enumerate(self.units)
+            ],
+            "arrows": [
+                {"source": arrow.source, "target": arrow.target, "position": arrow.position}
+                for arrow in self.arrows
+            ],
+            "notice": self.notice,
+        }
+
+    def description(self) -> str:
+        """Tell in a sentence or two what there is to see, for those who cannot."""
+        result, leaves = self.units[-1], sum(not unit.op for unit in self.units)
+        name = readable(result.label or result.op) or "a single number"
+        operations = len(self.units) - leaves
+        counts = f"{_plural(leaves, 'leaf', 'leaves')} and {_plural(operations, 'operation')}"
+        return f"Expression graph of {name}: {counts}. {self.notice}".rstrip()
+
+
+def _plural(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,260 @@
+"""A scene as SVG, drawn by ourselves: no `dot` binary, no network, the same bytes everywhere.
+
+Light colours are plain attributes, so that any program can draw the picture and paper stays white;
+a screen with a dark scheme has them replaced by the style at the top. Data is blue and gradients
+are orange, a pair that colour-blind eyes tell apart, and each is named besides. Nothing in the file
+has an id: two pictures on one page cannot get into each other's way.
+
+Start at `svg_of`; `_Box` knows how large a unit is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from ..names import readable, width_of
+from .layout import Layout, Point, layout
+from .scene import Scene, Unit
+from .text import span
+
+__all__ = ["DARK", "svg_of"]
+
+COLUMN = 7.3  # the width of a character of 12 px
+PADDING = 8.0
+HEIGHT = 26.0  # of an operation and of a row of cells
+PORT = 9.0  # between two arrows into the same operation
+STALK = 12.0  # from the operation to its value
+HEAD = 7.0  # an arrow's head
+LONGEST = 60  # columns of a label; the rest of it is in the tooltip
+
+FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+INK, EDGE, PAPER = "#1b1f24", "#5b6573", "#ffffff"
+LEAF, RESULT, OPERATION, RIM = "#e8f1fa", "#ffffff", "#fdf1dc", "#8a5a00"
+DATA, GRAD = "#00558a", "#a34100"
+
+DARK = """@media screen and (prefers-color-scheme: dark) {
+.mg-paper { fill: #14181d } .mg-text { fill: #e6eaef } .mg-edge { stroke: #97a3b2 }
+.mg-head { fill: #97a3b2 } .mg-box { fill: #1c222a; stroke: #97a3b2 } .mg-leaf { fill: #1d2c3a }
+.mg-cell { stroke: #97a3b2 } .mg-op { fill: #3a2e17; stroke: #d9a441 }
+.mg-data { fill: #86c9f4 } .mg-grad { fill: #ffb27a }
+}"""
+
+
+class _Cell(NamedTuple):
+    kind: str
+    text: str
+    columns: int
+
+
+class _Box:
+    """The size of a unit, and where things are in it, for one direction."""
+
+    def __init__(
+        self, unit: Unit, operands: int, is_flat: bool, room: tuple[int, int] = (0, 0)
+    ) -> None:
+        self.unit, self.is_flat = unit, is_flat
+        label = _cut(readable(unit.label))
+        if unit.count > 1:
+            label = f"{label} ×{unit.count:,}".lstrip()
+        data, grad = f"data {span(unit.data)}", f"grad {span(unit.grad)}"
+        self.cells = [
+            _Cell("data", data, max(width_of(data), room[0])),
+            _Cell("grad", grad, max(width_of(grad), room[1])),
+        ]
+        if label:
+            self.cells.insert(0, _Cell("text", label, width_of(label)))
+        widths = [cell.columns * COLUMN + 2 * PADDING for cell in self.cells]
+        if is_flat:
+            self.cell_sizes = [(width, HEIGHT) for width in widths]
+            self.box = (sum(widths), HEIGHT)
+        else:
+            self.cell_sizes = [(max(widths), HEIGHT - 4)] * len(widths)
+            self.box = (max(widths), (HEIGHT - 4) * len(widths))
+        self.op = _cut(readable(unit.op)) + (" …" if unit.hidden else "")
+        self.op_size = (0.0, 0.0)
+        if self.op:
+            along = max(HEIGHT, PORT * (operands - 1) + 18)
+            wide = max(HEIGHT, width_of(self.op) * COLUMN + 12)
+            self.op_size = (wide, along) if is_flat else (max(wide, along), HEIGHT)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The whole, operation and value."""
+        (w, h), (ow, oh) = self.box, self.op_size
+        stalk = STALK if self.op else 0.0
+        return (w + ow + stalk, max(h, oh)) if self.is_flat else (max(w, ow), h + oh + stalk)
+
+    def draw(self) -> list[str]:
+        """Draw the unit at the origin."""
+        width, height = self.size
+        (w, h), (ow, oh) = self.box, self.op_size
+        parts = []
+        if self.is_flat:
+            x, y = width - w, (height - h) / 2
+            op_at, line = (0.0, (height - oh) / 2), f"M{_n(ow)} {_n(height / 2)}h{_n(STALK)}"
+        else:
+            x, y = (width - w) / 2, height - h
+            op_at, line = ((width - ow) / 2, 0.0), f"M{_n(width / 2)} {_n(oh)}v{_n(STALK)}"
+        if self.op:
+            round_ = _n(HEIGHT / 2)
+            parts += [
+                f'<path class="mg-edge" d="{line}"/>',
+                f'<rect class="mg-op" x="{_n(op_at[0])}" y="{_n(op_at[1])}" width="{_n(ow)}" '
+                f'height="{_n(oh)}" rx="{round_}" fill="{OPERATION}" stroke="{RIM}"/>',
+                _text("text", op_at[0] + ow / 2, op_at[1] + oh / 2, self.op),
+            ]
+        kind, fill = ("mg-box", RESULT) if self.op else ("mg-box mg-leaf", LEAF)
+        parts.append(
+            f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" '
+            f'rx="3" fill="{fill}" stroke="{EDGE}"/>'
+        )
+        for k, (cell, (cw, ch)) in enumerate(zip(self.cells, self.cell_sizes, strict=True)):
+            if k:
+                side = f"v{_n(ch)}" if self.is_flat else f"h{_n(cw)}"
+                parts.append(f'<path class="mg-cell" d="M{_n(x)} {_n(y)}{side}"/>')
+            parts.append(_text(cell.kind, x + cw / 2, y + ch / 2, cell.text))
+            x, y = (x + cw, y) if self.is_flat else (x, y + ch)
+        return parts
+
+
+def svg_of(
+    scene: Scene,
+    rankdir: str = "LR",
+    *,
+    is_live: bool = False,
+    room: Sequence[tuple[int, int]] = (),
+) -> str:
+    """Draw the scene from left to right (LR) or from top to bottom (TB).
+
+    `is_live` numbers units and arrows for the player and lets the keyboard reach them; `room` keeps
+    columns free in each unit for what its data and its grad will read later.
+    """
+    operands = [0] * len(scene.units)
+    for arrow in scene.arrows:
+        operands[arrow.target] += 1
+    is_flat = rankdir != "TB"
+    boxes = [
+        _Box(unit, operands[k], is_flat, room[k] if room else (0, 0))
+        for k, unit in enumerate(scene.units)
+    ]
+    plan = layout(
+        [box.size for box in boxes], [(a.source, a.target) for a in scene.arrows], rankdir
+    )
+    width, height = plan.width, plan.height
+    notice = readable(scene.notice)
+    if notice:
+        width = max(width, width_of(notice) * COLUMN + 2 * PADDING)
+        height += 22
+    size = f'viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="mg" {size} role="img" '
+        f'font-family="{FONT}" font-size="12">',
+        f"<title>{_xml(_title(scene))}</title>",
+        f"<desc>{_xml(scene.description())}</desc>",
+    ]
+    if not is_live:  # the player's page has it in its own style sheet
+        parts.append(f"<style>{DARK}</style>")
+    parts.append(
+        f'<rect class="mg-paper" width="{_n(width)}" height="{_n(height)}" fill="{PAPER}"/>'
+    )
+    parts += _arrows(scene, boxes, plan, is_live)
+    parts += _units(boxes, plan, is_live)
+    if notice:
+        parts.append(_text("text", width / 2, height - 12, notice))
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def _arrows(scene: Scene, boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
+    is_flat = boxes[0].is_flat
+    parts = [f'<g fill="none" stroke="{EDGE}" stroke-width="1.2">']
+    digits = []
+    for k, (arrow, route) in enumerate(zip(scene.arrows, plan.routes, strict=True)):
+        x, y = route[-1]
+        end = Point(x - HEAD, y) if is_flat else Point(x, y - HEAD)
+        number = f' data-arrow="{k}"' if is_live else ""
+        half = HEAD / 2
+        corners = (
+            f"{_n(x)},{_n(y)} {_n(x - HEAD)},{_n(y - half)} {_n(x - HEAD)},{_n(y + half)}"
+            if is_flat
+            else f"{_n(x)},{_n(y)} {_n(x - half)},{_n(y - HEAD)} {_n(x + half)},{_n(y - HEAD)}"
+        )
+        parts.append(
+            f'<g class="mg-arrow"{number}><path class="mg-edge" d="{_curve([*route[:-1], end])}"/>'
+            f'<polygon class="mg-head" points="{corners}" fill="{EDGE}" stroke="none"/></g>'
+        )
+        if scene.units[arrow.target].is_ordered:
+            corner, size = plan.corners[arrow.target], boxes[arrow.target].size
+            middle = Point(corner.x + size[0] / 2, corner.y + size[1] / 2)
+            digits.append(_digit(str(arrow.position + 1), route[-1], middle, is_flat))
+    return [*parts, "</g>", *digits]
+
+
+def _digit(number: str, tip: Point, middle: Point, is_flat: bool) -> str:
+    """Tell which operand an arrow brings, where it matters: a - b is not b - a."""
+    if is_flat:
+        x, y = tip.x - 12, tip.y + (8 if tip.y > middle.y else -8)
+    else:
+        x, y = tip.x + (7 if tip.x > middle.x else -7), tip.y - 12
+    return (
+        f'<text class="mg-text" x="{_n(x)}" y="{_n(y)}" font-size="9" fill="{INK}" '
+        f'text-anchor="middle" dominant-baseline="central">{number}</text>'
+    )
+
+
+def _units(boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
+    parts = [
+        f'<g stroke="{EDGE}" stroke-width="1" text-anchor="middle" dominant-baseline="central">'
+    ]
+    for k, (box, corner) in enumerate(zip(boxes, plan.corners, strict=True)):
+        name = _describe(box.unit)
+        live = f' data-unit="{k}" tabindex="0" role="button"' if is_live else ""
+        parts.append(
+            f'<g class="mg-unit"{live} transform="translate({_n(corner.x)} {_n(corner.y)})">'
+        )
+        if not is_live:  # there the name changes from frame to frame
+            parts.append(f"<title>{_xml(name)}</title>")
+        parts += [*box.draw(), "</g>"]
+    return [*parts, "</g>"]
+
+
+def _describe(unit: Unit) -> str:
+    name = readable(unit.label) or ("result" if unit.op else "number")
+    made = f" = {readable(unit.op)}" if unit.op else ""
+    many = f", {unit.count:,} of them" if unit.count > 1 else ""
+    hidden = f", {unit.hidden:,} operands not drawn" if unit.hidden else ""
+    return f"{name}{made}, data {span(unit.data)}, grad {span(unit.grad)}{many}{hidden}"
+
+
+def _title(scene: Scene) -> str:
+    result = scene.units[-1]
+    return readable(result.label or result.op) or "a number"
+
+
+def _text(kind: str, x: float, y: float, text: str) -> str:
+    fill = {"data": DATA, "grad": GRAD}.get(kind, INK)
+    space = ' xml:space="preserve"' if "  " in text or text != text.strip() else ""
+    return (
+        f'<text class="mg-{kind}" x="{_n(x)}" y="{_n(y)}" fill="{fill}" stroke="none"{space}>'
+        f"{_xml(text)}</text>"
+    )
+
+
+def _curve(points: Sequence[Point]) -> str:
+    start, *rest = points
+    controls = " ".join(f"{_n(p.x)} {_n(p.y)}" for p in rest)
+    return f"M{_n(start.x)} {_n(start.y)}C{controls}" if rest else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _n(x: float) -> str:
+    """Print a coordinate: two decimals at most, and no more than needed."""
+    return f"{x:.2f}".rstrip("0").rstrip(".")
+
+
+def _xml(text: str) -> str:
+    return escape(text, quote=True)

@@ -1,0 +1,84 @@
+"""From a graph of Values to the scene that is drawn: all of it, or as much as one can look at.
+
+A graph that is too large is not drawn whole. First repeated structure is collapsed (`collapse.py`);
+if that is still too much, only what is nearest to the result is drawn. Either way the scene has a
+`notice`. Start at `scene_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..graph import operands_of, topological_order
+from .collapse import collapsed, unit_of
+from .scene import Arrow, Scene
+
+__all__ = ["LIMIT", "scene_of"]
+
+LIMIT = 500  # units; with more of them nobody sees anything
+WALK = 100_000  # nodes; repeats are not looked for in more than that
+
+
+def scene_of(root: Any, limit: int | None = LIMIT) -> Scene:
+    """Take the picture of the graph under `root` as it is now.
+
+    More than `limit` units are collapsed or cut, with a notice; None draws them all.
+    """
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise ValueError(f"limit={limit!r}: give the largest number of units, or None for all.")
+    if limit is None:
+        return _whole(topological_order(root))
+    near = _nearest(root, WALK)
+    if len(near) > WALK:
+        notice = f"More than {WALK:,} nodes: only the {limit:,} nearest to the result are drawn."
+        return _cut(near[:limit], notice)
+    order = topological_order(root)
+    if len(order) <= limit:
+        return _whole(order)
+    repeats = collapsed(order)
+    if len(repeats.units) <= limit:
+        return repeats
+    return _cut(
+        near[:limit],
+        f"{len(order):,} nodes: only the {limit:,} nearest to the result are drawn.",
+    )
+
+
+def _whole(order: list[Any]) -> Scene:
+    return _scene(order, operands_of, "")
+
+
+def _scene(order: list[Any], drawn: Callable[[Any], Sequence[Any]], notice: str) -> Scene:
+    place = {id(node): k for k, node in enumerate(order)}
+    units = [unit_of([node], len(operands_of(node)) - len(drawn(node))) for node in order]
+    arrows = [
+        Arrow(place[id(operand)], k, position)
+        for k, node in enumerate(order)
+        for position, operand in enumerate(operands_of(node))
+        if id(operand) in place
+    ]
+    return Scene(tuple(units), tuple(arrows), notice)
+
+
+def _nearest(root: Any, most: int) -> list[Any]:
+    """Return the nodes in order of distance from the root, and stop just beyond `most`."""
+    found, known = [root], {id(root)}
+    for node in found:  # grows while it is read
+        for operand in operands_of(node):
+            if id(operand) not in known:
+                known.add(id(operand))
+                found.append(operand)
+        if len(found) > most:
+            break
+    return found
+
+
+def _cut(kept: list[Any], notice: str) -> Scene:
+    """Draw these nodes alone; each says how many of its operands are left out."""
+    members = {id(node) for node in kept}
+
+    def drawn(node: Any) -> list[Any]:
+        return [operand for operand in operands_of(node) if id(operand) in members]
+
+    return _scene(topological_order(kept[0], drawn), drawn, notice)

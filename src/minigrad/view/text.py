@@ -1,0 +1,61 @@
+"""A scene as text: a tree for the terminal, the result at the top.
+
+What is used more than once is written out where it comes first, and afterwards named as "above".
+"""
+
+from __future__ import annotations
+
+from ..names import brief, readable
+from .scene import Scene, Span, Unit
+
+__all__ = ["span", "text_of"]
+
+DEEP = 60  # levels; beyond that the indentation alone would fill the line
+
+
+def text_of(scene: Scene) -> str:
+    """Draw the scene as a tree of lines."""
+    operands: list[list[int]] = [[] for _ in scene.units]
+    for arrow in scene.arrows:
+        operands[arrow.target].append(arrow.source)
+    lines: list[str] = []
+    written: set[int] = set()
+    # The stack holds what is still to write: a unit, what stands before its line, and before the
+    # lines of its operands.
+    stack = [(len(scene.units) - 1, "", "")]
+    depth = {len(scene.units) - 1: 0}
+    while stack:
+        place, before, below = stack.pop()
+        unit = scene.units[place]
+        if place in written and operands[place]:
+            lines.append(f"{before}{_name(unit)} (above)")
+            continue
+        written.add(place)
+        lines.append(before + _line(unit))
+        if operands[place] and depth[place] >= DEEP:
+            lines.append(f"{below}└── …")
+            continue
+        for k, operand in reversed(list(enumerate(operands[place]))):
+            is_last = k == len(operands[place]) - 1
+            stack.append((operand, below + "├└"[is_last] + "── ", below + "│ "[is_last] + "   "))
+            depth.setdefault(operand, depth[place] + 1)
+    if scene.notice:
+        lines.append(scene.notice)
+    return "\n".join(lines)
+
+
+def _name(unit: Unit) -> str:
+    label, op = readable(unit.label), readable(unit.op)
+    return f"{label} = {op}" if label and op else label or op or "number"
+
+
+def _line(unit: Unit) -> str:
+    many = f" ×{unit.count:,}" if unit.count > 1 else ""
+    hidden = f"   (… {unit.hidden:,} operands not drawn)" if unit.hidden else ""
+    return f"{_name(unit)}{many}   data {span(unit.data)}   grad {span(unit.grad)}{hidden}"
+
+
+def span(numbers: Span) -> str:
+    """Print one number, or from where to where they go."""
+    low, high = numbers
+    return brief(low) if brief(low) == brief(high) else f"{brief(low, 3)} … {brief(high, 3)}"

@@ -1,0 +1,81 @@
+"""The four graphs of the lessons that are drawn over and over, before and after backward().
+
+`python tests/pictures.py` writes the golden pictures anew; look at them before you commit them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from minigrad import Value, draw_dot, view
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def neuron():
+    """The lecture's neuron: o = tanh(x1*w1 + x2*w2 + b)."""
+    x1, x2 = Value(2.0, label="x1"), Value(0.0, label="x2")
+    w1, w2 = Value(-3.0, label="w1"), Value(1.0, label="w2")
+    b = Value(6.8813735870195432, label="b")
+    x1w1, x2w2 = x1 * w1, x2 * w2
+    x1w1.label, x2w2.label = "x1*w1", "x2*w2"
+    total = x1w1 + x2w2
+    total.label = "x1*w1 + x2*w2"
+    n = total + b
+    n.label = "n"
+    o = n.tanh()
+    o.label = "o"
+    return o
+
+
+def twice():
+    """The first bug example: b = a + a."""
+    a = Value(3.0, label="a")
+    b = a + a
+    b.label = "b"
+    return b
+
+
+def shared():
+    """The second bug example: f = (a*b) * (a + b)."""
+    a, b = Value(-2.0, label="a"), Value(3.0, label="b")
+    d, e = a * b, a + b
+    d.label, e.label = "d", "e"
+    f = d * e
+    f.label = "f"
+    return f
+
+
+def diamond():
+    """L = (a*b + c) * (a - c)."""
+    a, b, c = Value(2.0, label="a"), Value(3.0, label="b"), Value(4.0, label="c")
+    result = (a * b + c) * (a - c)
+    result.label = "L"
+    return result
+
+
+GRAPHS = {"neuron": neuron, "twice": twice, "shared": shared, "diamond": diamond}
+
+
+def named(root):
+    """The labelled Values under a root, by label."""
+    return {node.label: node for node in view.trace(root)[0] if node.label}
+
+
+def files():
+    """Every golden picture: its file name and what it should hold."""
+    for name, make in GRAPHS.items():
+        root = make()
+        for moment in ("before", "after"):
+            if moment == "after":
+                root.backward()
+            yield f"{name}-{moment}.svg", view.to_svg(root)
+            yield f"{name}-{moment}.gv", draw_dot(root).source
+            yield f"{name}-{moment}.txt", view.to_text(root) + "\n"
+        yield f"{name}-down.svg", view.to_svg(root, "TB")
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for name, text in files():
+        (GOLDEN / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,201 @@
+"""A gradient as a sum over paths."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pictures import named, neuron, twice
+from programs import call_minigrad, random_program, run
+from rich.console import Console
+
+from minigrad import Value, explain, grad
+from minigrad.explain import explain_all
+from minigrad.graph import count_paths, paths, topological_order
+
+
+def by_hand():
+    """The diamond without a label on its result, as the documentation writes it."""
+    a, b, c = Value(2.0, label="a"), Value(3.0, label="b"), Value(4.0, label="c")
+    return (a * b + c) * (a - c), a, b, c
+
+
+def ladder(rungs):
+    """Doubling, `rungs` times: 2**rungs paths, each with product 1."""
+    x = Value(1.0, label="x")
+    y = x
+    for _ in range(rungs):
+        y = y + y
+    return y, x
+
+
+def test_the_diamond_in_one_line():
+    result, a, b, c = by_hand()
+    assert str(explain(result, a)) == "a: -6 (a → a*b → + → *) + 10 (a → a-c → *) = 4"
+    assert str(b.explain(result)) == "b: -4 (b → a*b → + → *) = -4"
+    assert str(c.explain(result)) == "c: -2 (c → + → *) - 10 (c → a-c → *) = -12"
+
+
+def test_the_largest_term_comes_first_in_the_text():
+    result, a, _, _ = by_hand()
+    explanation = explain(result, a)
+    assert [term.product for term in explanation.terms] == [10.0, -6.0]
+    assert repr(explanation).splitlines() == [
+        "a: 4, the sum of 2 paths to *",
+        "  10  =  1 · 10       a → a-c → *",
+        "  -6  =  3 · 1 · -2   a → a*b → + → *",
+    ]
+
+
+def test_an_operand_that_is_used_twice_has_two_paths():
+    root = twice()
+    assert str(explain(root, named(root)["a"])) == "a: 1 (a → b) + 1 (a → b) = 2"
+
+
+def test_sixty_diamonds_answer_at_once():
+    result, x = ladder(60)
+    explanation = explain(result, x, top=3)
+    assert explanation.paths == 2**60
+    assert explanation.gradient == 2.0**60
+    assert [term.product for term in explanation.terms] == [1.0] * 3
+    assert len({term.positions for term in explanation.terms}) == 3  # three different paths
+    assert explanation.rest_paths == 2**60 - 3
+    assert explanation.rest == 2.0**60 - 3
+    assert "1,152,921,504,606,846,973 more paths" in explanation.text()
+    assert json.loads(explanation.to_json())["paths"] == 2**60
+
+
+def test_two_thousand_diamonds_overflow_honestly():
+    result, x = ladder(2000)
+    explanation = explain(result, x)
+    assert explanation.paths == 2**2000
+    assert explanation.gradient == math.inf
+    assert json.loads(explanation.to_json())["gradient"] == "inf"
+
+
+@given(st.integers(0, 10**6))
+def test_against_all_paths_one_by_one(seed):
+    program = random_program(seed, size=6)
+    inputs = [Value(x) for x in program.inputs]
+    result = run(program, inputs, call_minigrad)[-1]
+    for variable in inputs:
+        explanation = explain(result, variable, top=4)
+        assert explanation.paths == count_paths(result, variable)
+        if explanation.paths > 5000:
+            continue
+        products = []  # the oracle: walk every path
+        for path in paths(result, variable):
+            locals_ = [edge.node._local_grads[edge.position] for edge in path]
+            products.append(math.prod(locals_))
+        size = math.fsum(map(abs, products)) or 1.0
+        largest = sorted(map(abs, products), reverse=True)[:4]
+        assert [abs(term.product) for term in explanation.terms] == pytest.approx(largest)
+        assert abs(explanation.gradient - math.fsum(products)) <= 1e-12 * size
+        assert explanation.gradient == grad(result, variable)
+        listed = math.fsum(term.product for term in explanation.terms)
+        assert abs(listed + explanation.rest - explanation.gradient) <= 1e-12 * size
+        for term in explanation.terms:
+            assert term.nodes[0] is variable
+            assert term.nodes[-1] is result
+            assert term.product == pytest.approx(math.prod(term.locals))
+
+
+def test_all_nodes_at_once_is_each_node_alone():
+    result = neuron()
+    order = topological_order(result)
+    together = explain_all(result, top=2)
+    assert [str(e) for e in together] == [str(explain(result, node, top=2)) for node in order]
+
+
+def test_no_path():
+    result, *_ = by_hand()
+    stranger = Value(1.0, label="z")
+    explanation = explain(result, stranger)
+    assert (explanation.paths, explanation.gradient, explanation.terms) == (0, 0.0, ())
+    assert str(explanation) == "z: no path leads to *, so the gradient is 0"
+    assert repr(explanation) == str(explanation)
+
+
+def test_the_result_itself():
+    result, *_ = by_hand()
+    assert str(explain(result, result)) == "*: 1 (*) = 1"
+
+
+def test_numbers_that_are_none():
+    x = Value(0.0, label="x")
+    explanation = explain(x.log() * 0.0, x)
+    assert math.isnan(explanation.gradient)
+    assert json.loads(explanation.to_json())["gradient"] == "nan"
+
+
+def test_a_hand_written_rule_is_asked():
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    out = Value(6.0, (a, b), "mine")
+
+    def rule():
+        a.grad += 3.0 * out.grad
+        b.grad += 2.0 * out.grad
+
+    out._backward = rule
+    assert str(explain(out * 10.0, a)) == "a: 30 (a → mine(a, b) → *) = 30"
+    assert (a.grad, b.grad) == (0.0, 0.0)
+
+
+def test_a_node_without_a_rule_cuts_the_paths_off():
+    a = Value(2.0, label="a")
+    odd = Value(4.0, (a.tanh(),), "odd")
+    assert explain(odd * 3.0, a).gradient == 0.0
+    assert [e.paths for e in explain_all(odd * 3.0)] == [0, 0, 1, 1, 1]
+
+
+def test_as_json_and_as_a_table():
+    result, a, *_ = by_hand()
+    explanation = explain(result, a, top=1)
+    assert json.loads(explanation.to_json()) == {
+        "variable": "a",
+        "result": "*",
+        "gradient": 4.0,
+        "paths": 2,
+        "terms": [{"path": ["a", "a-c", "*"], "local": [1.0, 10.0], "product": 10.0}],
+        "rest": {"paths": 1, "sum": -6.0},
+    }
+    stream = io.StringIO()
+    Console(file=stream, width=100).print(explanation)
+    text = stream.getvalue()
+    assert "a → a-c → *" in text
+    assert "1 more path" in text
+    assert "2 paths in all" in text
+
+
+def test_labels_are_not_markup():
+    x = Value(2.0, label="[red]x[/red]")
+    stream = io.StringIO()
+    Console(file=stream, width=100).print(explain(x * x, x))
+    assert "[red]x[/red]" in stream.getvalue()
+
+
+def test_long_paths_are_shortened():
+    x = Value(1.0, label="x")
+    y = x
+    for _ in range(100):
+        y = y.tanh()
+    line = str(explain(y, x))
+    assert "… 89 more …" in line
+    assert len(line) < 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "fragment"),
+    [
+        ((1.0, Value(1.0)), TypeError, "the result is of type float"),
+        ((Value(1.0), "a"), TypeError, "the variable is of type str"),
+        ((Value(1.0), Value(1.0), 0), ValueError, "top=0"),
+    ],
+)
+def test_mistakes(arguments, error, fragment):
+    with pytest.raises(error, match=fragment):
+        explain(*arguments)

@@ -1,0 +1,80 @@
+"""How nodes and numbers are called."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minigrad import Value
+from minigrad.names import brief, name_of, owner, readable, width_of
+
+# The hard labels: Graphviz's and HTML's own languages, controls, bidi, what is no character.
+HARD = [
+    "a|b", "{x}", "<b>", '"q"', "\\", "\\n", "\\N", "->", "a\nb", "nul\0", "\u202eabc", "\u2066x",
+    "</script>", "<script>alert(1)</script>", "&lt;", "&amp;", "]]>", "<!--", "-->", "javascript:x",
+    "a;b", "x=1", "%d", "é", "漢字", "😀", "\\G\\L", "{|}|{", "  two  spaces ", "\t", "\x1b[31mred",
+    "\x7f", "\x85", "\ud800", "\ufffe", "\uffff", "\u2028", "<<a>>", "'", "`", "${x}", "digraph",
+    "", " ", "\r\n", "a" * 200, "http://example.org", "<a href='x'>", "\u200b", "\ufeff", "👩‍🔬",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (2.0, "2"),
+        (-1.5, "-1.5"),
+        (0.7071067811865476, "0.70711"),
+        (-0.0, "0"),
+        (1e300, "1e+300"),
+        (float("nan"), "nan"),
+        (float("-inf"), "-inf"),
+    ],
+)
+def test_numbers_are_brief(x, text):
+    assert brief(x) == text
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S", "M", "Zs"])))
+def test_ordinary_text_is_readable_as_it_is(text):
+    assert readable(text) == text
+
+
+@given(st.text() | st.sampled_from(HARD))
+def test_readable_text_has_no_character_that_does_something(text):
+    shown = readable(text)
+    kinds = {unicodedata.category(c) for c in shown if c not in "\u200c\u200d"}
+    assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert shown.encode().decode() == shown  # no lone surrogate
+    assert readable(shown) == shown
+
+
+def test_unreadable_characters_are_named():
+    assert readable("a\nb\0\x7f") == "a␊b␀␡"
+    assert readable("\u202eabc\ud800") == "⟨U+202E⟩abc⟨U+D800⟩"
+
+
+def test_wide_characters_take_two_columns():
+    assert [width_of(text) for text in ("ab", "漢字", "e\u0301", "")] == [2, 4, 1, 0]
+
+
+def test_nodes_are_called_by_label_number_or_operation():
+    a, b = Value(2.0, label="a"), Value(-3.0)
+    assert name_of(a) == "a"
+    assert name_of(b) == "-3"
+    assert [name_of(node) for node in (a * b, a + a, -a, a**2, a.tanh(), a / 2, 2 - a)] == [
+        "a*(-3)", "a+a", "neg(a)", "a**2", "tanh(a)", "a/2", "2-a",
+    ]  # fmt: skip
+    assert name_of((a * b) * (a + b)) == "*"
+    assert name_of(b**2) == "(-3)**2"
+    assert owner(a) == "a"
+    assert owner(a * a) == "(a*a)"
+
+
+def test_many_operands_are_not_all_listed():
+    from minigrad import mean
+
+    xs = [Value(float(k), label=f"x{k}") for k in range(9)]
+    assert name_of(mean(xs)) == "mean(x0, x1, …, x8)"
