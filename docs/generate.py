@@ -1,12 +1,26 @@
-"""Write the reference of operations, docs/ops.md, from the op table: `python docs/generate.py`."""
+"""Write what the documents show and nobody types: `python docs/generate.py`.
+
+The reference of operations, docs/ops.md, comes from the op table; the drawings in docs/pictures
+come from minigrad itself. `--all` also makes the pictures that need matplotlib and a Chromium.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
-from minigrad import functions
-from minigrad.ops import TABLE, Op
-from minigrad.scalar import Value
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))  # the lessons' graphs, which the tests draw too
+
+import pictures  # noqa: E402
+
+from minigrad import functions, loss, nn, view  # noqa: E402
+from minigrad.ops import TABLE, Op  # noqa: E402
+from minigrad.scalar import Value  # noqa: E402
 
 HEAD = """# All operations
 
@@ -54,5 +68,65 @@ def reference() -> str:
     return HEAD + "".join(lines)
 
 
+def drawings() -> dict[str, str]:
+    """Return the drawings by file name."""
+    found = {}
+    for name, make in pictures.GRAPHS.items():
+        root = make()
+        found[f"{name}-before.svg"] = view.to_svg(root)
+        root.backward()
+        found[f"{name}.svg"] = view.to_svg(root)
+    found["diamond-down.svg"] = view.to_svg(root, "TB")
+    found["training.svg"] = view.to_svg(training(), "TB")
+    return found
+
+
+def training() -> Value:
+    """A loss over eighty points: thousands of nodes, of which most are alike."""
+    model = nn.MLP(2, [4, 1], seed=1)
+    points = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 20
+    total = loss.mse([model(point) for point in points], [0.0, 1.0, 1.0, 0.0] * 20)
+    total.backward()
+    return total
+
+
+def photograph(folder: Path) -> None:
+    """Take a picture of the player, at the step where the famous bug strikes."""
+    from playwright.sync_api import sync_playwright
+
+    path = os.environ.get("MINIGRAD_BROWSER") or shutil.which("chromium")
+    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
+        page_path = Path(temporary, "play.html")
+        view.to_html(pictures.diamond(), page_path)
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1000, "height": 470}, color_scheme="light")
+        page.emulate_media(reduced_motion="reduce")
+        page.goto(page_path.as_uri())
+        page.wait_for_selector("main[data-ready=yes]")
+        page.keyboard.press("End")
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowLeft")
+        page.hover('[data-unit="0"]')
+        page.screenshot(path=folder / "player.png")
+        page.mouse.move(990, 460)
+        page.keyboard.press("b")
+        page.screenshot(path=folder / "player-broken.png")
+        browser.close()
+
+
+def main() -> None:
+    """Write everything."""
+    here = Path(__file__).parent
+    (here / "ops.md").write_text(reference(), encoding="utf-8")
+    folder = here / "pictures"
+    folder.mkdir(exist_ok=True)
+    for name, text in drawings().items():
+        (folder / name).write_text(text, encoding="utf-8")
+    if "--all" in sys.argv:
+        photograph(folder)
+        moons = [sys.executable, str(ROOT / "examples" / "moons.py"), "--force", "--pictures"]
+        subprocess.run([*moons, str(folder)], check=True)
+
+
 if __name__ == "__main__":
-    Path(__file__).with_name("ops.md").write_text(reference(), encoding="utf-8")
+    main()

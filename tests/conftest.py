@@ -46,10 +46,15 @@ def oracle(name: str):
     """Import an oracle; where it is missing, skip with a hint, or fail if it was promised."""
     try:
         return importlib.import_module(name)
-    except ImportError:
-        if os.environ.get("MINIGRAD_REQUIRE_ORACLES"):
-            raise
-        pytest.skip(f"{name} is not installed; CONTRIBUTING.md tells how to add the oracles")
+    except ImportError as error:
+        absent(f"{name} is not installed ({error}); CONTRIBUTING.md tells how to add the oracles")
+
+
+def absent(hint: str):
+    """Skip a test for want of something, or fail it if that was promised to be there."""
+    if os.environ.get("MINIGRAD_REQUIRE_ORACLES"):
+        pytest.fail(hint)
+    pytest.skip(hint)
 
 
 @pytest.fixture(scope="session")

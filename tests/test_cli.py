@@ -97,3 +97,83 @@ def test_version():
 def test_help():
     assert "grad" in run("--help").output
     assert "NAME=NUMBER" in run("grad", "--help").output
+
+
+# ---- seeing -------------------------------------------------------------------------------------
+
+DIAMOND = ["(a*b + c) * (a - c)", "a=2", "b=3", "c=4"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_draw_prints_a_tree():
+    lines = run("draw", *DIAMOND).output.splitlines()
+    assert lines[0] == "*   data -20   grad 1"
+    assert "│   │   ├── a   data 2   grad 4" in lines
+    assert run("draw", *DIAMOND, "--before").output.splitlines()[0] == "*   data -20   grad 0"
+
+
+def test_draw_writes_every_kind_of_file(folder):
+    for ending, start in ((".svg", "<svg "), (".gv", "digraph {"), (".json", "{"), (".txt", "*")):
+        done = run("draw", *DIAMOND, "-o", f"out{ending}", "--rankdir", "TB")
+        assert done.output == f"wrote out{ending}\n"
+        assert (folder / f"out{ending}").read_text(encoding="utf-8").startswith(start)
+
+
+def test_play_writes_a_page(folder):
+    assert run("play", *DIAMOND).output == "wrote play.html\n"
+    assert (folder / "play.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_an_existing_file_needs_force(folder):
+    (folder / "out.svg").write_text("mine", encoding="utf-8")
+    done = run("draw", *DIAMOND, "-o", "out.svg")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "minigrad draw: out.svg exists already; add --force to overwrite it.\n",
+    )
+    assert (folder / "out.svg").read_text(encoding="utf-8") == "mine"
+    assert run("draw", *DIAMOND, "-o", "out.svg", "--force").exit_code == 0
+    assert (folder / "out.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_explain_all_or_one_and_as_json():
+    output = run("explain", *DIAMOND).output
+    assert "a: -6 (a → a*b → + → *) + 10 (a → a-c → *) = 4" in output
+    assert "c: -2 (c → + → *) - 10 (c → a-c → *) = -12" in output
+    (only,) = json.loads(run("explain", *DIAMOND, "--of", "b", "--json").output)
+    assert (only["variable"], only["gradient"], only["paths"]) == ("b", -4.0, 1)
+    (cut,) = json.loads(run("explain", "a+a", "a=1", "--top", "1", "--json").output)
+    assert cut["rest"] == {"paths": 1, "sum": 1.0}
+
+
+def test_steps_right_and_broken():
+    assert run("steps", *DIAMOND).output.splitlines()[-2] == "a.grad: 10 -> 4"
+    broken = run("steps", *DIAMOND, "--overwrite").output.splitlines()
+    assert broken[-2] == "a.grad: 10 -> -6   (should be 4)"
+    as_json = json.loads(run("steps", *DIAMOND, "--overwrite", "--json").output)
+    assert (as_json[-2]["after"], as_json[-2]["right"]) == (-6.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["draw", "1 + 2"], "has no variable, so there is no graph"),
+        (["draw", "a", "a=1", "-o", "x.png"], "the ending '.png' is not known; write one of .svg"),
+        (["draw", "a", "a=1", "-o", "no/x.svg"], "there is no such folder"),
+        (["draw", "a", "a=1", "--rankdir", "up"], "--rankdir up: write LR"),
+        (["explain", "a", "a=1", "--of", "b"], "--of b: the variables are a"),
+        (["play", "a b", "a=1"], "minigrad play: "),
+        (["steps", "q(a)", "a=1"], "minigrad steps: "),
+    ],
+)
+def test_mistakes_when_looking(folder, arguments, message):
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1 or "^" in done.stderr
+    assert list(folder.iterdir()) == []

@@ -57,12 +57,34 @@ def test_the_shell_lines_of_the_readme_are_those_that_ci_runs():
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-def test_the_reference_of_operations_is_up_to_date():
+@pytest.fixture(scope="module")
+def generate():
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_of_operations_is_up_to_date(generate):
     page = (ROOT / "docs" / "ops.md").read_text(encoding="utf-8")
     assert page == generate.reference(), "run: python docs/generate.py"
+
+
+def test_the_drawings_are_up_to_date(generate):
+    for name, text in generate.drawings().items():
+        drawn = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")
+        assert drawn == text, f"{name}: run: python docs/generate.py"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_pictures_in_the_documents_exist(path):
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
+    targets = [target for target in targets if "://" not in target]
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+    shown = {Path(target).name for target in targets if "pictures/" in target}
+    assert path.name != "seeing.md" or shown == {
+        picture.name for picture in (ROOT / "docs" / "pictures").iterdir()
+    }
 
 
 @pytest.mark.parametrize(

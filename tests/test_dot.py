@@ -9,7 +9,7 @@ from pathlib import Path
 
 import graphviz
 import pytest
-from conftest import oracle
+from conftest import absent, oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import diamond, neuron, twice
@@ -191,7 +191,7 @@ def check_labels(labels):
 @pytest.mark.oracle
 def test_with_the_program_its_own_picture_is_shown(tmp_path):
     if not shutil.which("dot"):
-        pytest.skip("the dot program is not installed")
+        absent("the dot program is not installed")
     dot = draw_dot(diamond(), format="png")
     path = Path(dot.render(tmp_path / "gout"))
     assert path.read_bytes().startswith(b"\x89PNG")

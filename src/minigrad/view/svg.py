@@ -33,6 +33,7 @@ FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monos
 INK, EDGE, PAPER = "#1b1f24", "#5b6573", "#ffffff"
 LEAF, RESULT, OPERATION, RIM = "#e8f1fa", "#ffffff", "#fdf1dc", "#8a5a00"
 DATA, GRAD = "#00558a", "#a34100"
+_CENTRED = 'text-anchor="middle" dominant-baseline="central"'
 
 DARK = """@media screen and (prefers-color-scheme: dark) {
 .mg-paper { fill: #14181d } .mg-text { fill: #e6eaef } .mg-edge { stroke: #97a3b2 }
@@ -162,7 +163,7 @@ def svg_of(
     parts += _arrows(scene, boxes, plan, is_live)
     parts += _units(boxes, plan, is_live)
     if notice:
-        parts.append(_text("text", width / 2, height - 12, notice))
+        parts += [f"<g {_CENTRED}>", _text("text", width / 2, height - 12, notice), "</g>"]
     return "\n".join([*parts, "</svg>\n"])
 
 
@@ -196,17 +197,15 @@ def _digit(number: str, tip: Point, middle: Point, is_flat: bool) -> str:
     if is_flat:
         x, y = tip.x - 12, tip.y + (8 if tip.y > middle.y else -8)
     else:
-        x, y = tip.x + (7 if tip.x > middle.x else -7), tip.y - 12
+        x, y = tip.x + (10 if tip.x > middle.x else -10), tip.y - 8
     return (
-        f'<text class="mg-text" x="{_n(x)}" y="{_n(y)}" font-size="9" fill="{INK}" '
-        f'text-anchor="middle" dominant-baseline="central">{number}</text>'
+        f'<text class="mg-text" x="{_n(x)}" y="{_n(y)}" font-size="9" fill="{INK}" {_CENTRED}>'
+        f"{number}</text>"
     )
 
 
 def _units(boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
-    parts = [
-        f'<g stroke="{EDGE}" stroke-width="1" text-anchor="middle" dominant-baseline="central">'
-    ]
+    parts = [f'<g stroke="{EDGE}" stroke-width="1" {_CENTRED}>']
     for k, (box, corner) in enumerate(zip(boxes, plan.corners, strict=True)):
         name = _describe(box.unit)
         live = f' data-unit="{k}" tabindex="0" role="button"' if is_live else ""
