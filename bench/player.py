@@ -26,10 +26,14 @@ from rich.table import Table
 from minigrad import nn, to_html
 from minigrad.graph import counts
 
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
-    "--disable-sync --no-first-run"
-).split()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 LIMIT_MS = 50.0
 
 MEASURE = """async ([kind, moves]) => {

@@ -5,6 +5,7 @@
 // frame to another touches only the fields that change in between, so that scrubbing stays quick.
 
 const STEP_MS = 900;
+const SMALLEST = 0.65; // of its size: a picture that is a little too wide is made to fit
 
 export function mount(page, play) {
   const find = (name) => page.querySelector(`[data-player="${name}"]`);
@@ -215,6 +216,15 @@ export function mount(page, play) {
     return k < 0 ? null : k;
   }
 
+  const [width, height] = [svg.width.baseVal.value, svg.height.baseVal.value];
+  function fit() {
+    const scale = Math.max(SMALLEST, Math.min(1, find("stage").clientWidth / width));
+    svg.setAttribute("width", width * scale);
+    svg.setAttribute("height", height * scale);
+  }
+  page.ownerDocument.defaultView.addEventListener("resize", fit);
+
+  fit();
   pause();
   showAll();
   page.dataset.ready = "yes";
