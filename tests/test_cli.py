@@ -124,6 +124,13 @@ def test_draw_writes_every_kind_of_file(folder):
         assert (folder / f"out{ending}").read_text(encoding="utf-8").startswith(start)
 
 
+def test_a_folder_is_not_a_file(folder):
+    (folder / "d.svg").mkdir()
+    done = run("draw", *DIAMOND, "-o", "d.svg", "--force")
+    assert (done.exit_code, done.stderr) == (2, "minigrad draw: d.svg: is a folder; name a file.\n")
+    assert run("draw", *DIAMOND, "-o", "OUT.SVG").output == "wrote OUT.SVG\n"
+
+
 def test_play_writes_a_page(folder):
     assert run("play", *DIAMOND).output == "wrote play.html\n"
     assert (folder / "play.html").read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -153,6 +160,7 @@ def test_explain_all_or_one_and_as_json():
 
 def test_steps_right_and_broken():
     assert run("steps", *DIAMOND).output.splitlines()[-2] == "a.grad: 10 -> 4"
+    assert run("steps", "a", "a=1").output == "a.grad = 1\n"
     broken = run("steps", *DIAMOND, "--overwrite").output.splitlines()
     assert broken[-2] == "a.grad: 10 -> -6   (should be 4)"
     as_json = json.loads(run("steps", *DIAMOND, "--overwrite", "--json").output)
@@ -168,6 +176,8 @@ def test_steps_right_and_broken():
         (["draw", "a", "a=1", "--rankdir", "up"], "--rankdir up: write LR"),
         (["explain", "a", "a=1", "--of", "b"], "--of b: the variables are a"),
         (["play", "a b", "a=1"], "minigrad play: "),
+        (["play", "a", "a=1", "-o", "x.txt"], "name a file that ends in .html"),
+        (["draw", "a", "a=1", "-o", ""], "the ending '' is not known"),
         (["steps", "q(a)", "a=1"], "minigrad steps: "),
     ],
 )

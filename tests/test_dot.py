@@ -70,6 +70,19 @@ def test_two_arrows_for_the_same_operand():
     assert draw_dot(twice()).source.count("n0 -> n1op") == 2
 
 
+def test_a_node_without_a_name_for_its_operation():
+    source = draw_dot(Value(1.0, (Value(2.0),), "")).source
+    assert "n0 -> n1\n" in source
+    assert "n1op" not in source
+
+
+def test_hidden_operands_are_told():
+    x = Value(0.5)
+    for _ in range(20):
+        x = x.tanh().sin()
+    assert 'label="sin …"' in draw_dot(x, limit=1).source
+
+
 def test_rankdir_and_format():
     dot = draw_dot(diamond(), format="png", rankdir="TB")
     assert dot.format == "png"
@@ -145,8 +158,24 @@ def test_a_changed_picture_is_not_drawn_without_the_change(no_dot):
     dot.node("mine")
     with pytest.raises(GraphvizMissingError, match="changed after draw_dot"):
         dot.pipe()
-    with pytest.raises(GraphvizMissingError, match="changed after draw_dot"):
-        draw_dot(diamond()).copy().pipe()
+    assert draw_dot(diamond()).copy().pipe() == draw_dot(diamond()).pipe()
+
+
+def test_what_cannot_be_done_is_refused_before_anything_is_written(no_dot, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    dot = draw_dot(diamond())
+    with pytest.raises(GraphvizMissingError, match="svg:cairo pictures"):
+        dot.pipe("svg", "cairo")
+    with pytest.raises(GraphvizMissingError, match="such pictures"):
+        dot.render(outfile="no-ending")
+    with pytest.raises(LookupError):
+        dot.pipe(encoding="nonsense")
+    assert list(tmp_path.iterdir()) == []
+    Path("gout.svg").write_text("mine", encoding="utf-8")
+    with pytest.raises(graphviz.FileExistsError, match="gout.svg"):
+        dot.render("gout", raise_if_result_exists=True)
+    assert Path("gout.svg").read_text(encoding="utf-8") == "mine"
+    assert not Path("gout").exists()
 
 
 # ---- with the real Graphviz ---------------------------------------------------------------------

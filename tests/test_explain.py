@@ -64,9 +64,25 @@ def test_sixty_diamonds_answer_at_once():
     assert [term.product for term in explanation.terms] == [1.0] * 3
     assert len({term.positions for term in explanation.terms}) == 3  # three different paths
     assert explanation.rest_paths == 2**60 - 3
-    assert explanation.rest == 2.0**60 - 3
+    assert explanation.rest == pytest.approx(2.0**60, rel=1e-15)
     assert "1,152,921,504,606,846,973 more paths" in explanation.text()
     assert json.loads(explanation.to_json())["paths"] == 2**60
+
+
+def test_the_rest_is_added_up_not_subtracted():
+    a = Value(1.0, label="a")
+    assert explain(a * 0.7 + a * 0.1 + a * 0.3 + a * 0.0, a, top=3).rest == 0.0
+    assert explain(a * 1e17 + a * 1.0 + a * -1e17, a, top=2).rest == 1.0
+    x = Value(0.0, label="x")
+    assert explain((x.sqrt() + x * 5.0) * 0.0, x, top=1).rest == 0.0
+
+
+def test_counts_that_cannot_be_printed():
+    result, x = ladder(20_000)
+    explanation = explain(result, x)
+    assert "about 3.98e6020 paths" in repr(explanation)
+    assert "about 3.98e6020 more paths" in str(explanation)
+    assert json.loads(explanation.to_json())["paths"] == "about 3.98e6020 paths"
 
 
 def test_two_thousand_diamonds_overflow_honestly():
@@ -96,8 +112,8 @@ def test_against_all_paths_one_by_one(seed):
         assert [abs(term.product) for term in explanation.terms] == pytest.approx(largest)
         assert abs(explanation.gradient - math.fsum(products)) <= 1e-12 * size
         assert explanation.gradient == grad(result, variable)
-        listed = math.fsum(term.product for term in explanation.terms)
-        assert abs(listed + explanation.rest - explanation.gradient) <= 1e-12 * size
+        others = math.fsum(products) - math.fsum(term.product for term in explanation.terms)
+        assert abs(explanation.rest - others) <= 1e-12 * size
         for term in explanation.terms:
             assert term.nodes[0] is variable
             assert term.nodes[-1] is result
@@ -191,8 +207,8 @@ def test_long_paths_are_shortened():
 @pytest.mark.parametrize(
     ("arguments", "error", "fragment"),
     [
-        ((1.0, Value(1.0)), TypeError, "the result is of type float"),
-        ((Value(1.0), "a"), TypeError, "the variable is of type str"),
+        ((1.0, Value(1.0)), TypeError, "explain\\(result, …\\): got float"),
+        ((Value(1.0), "a"), TypeError, "explain\\(…, variable\\): got str"),
         ((Value(1.0), Value(1.0), 0), ValueError, "top=0"),
     ],
 )

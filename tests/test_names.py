@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import minigrad
 from minigrad import Value
-from minigrad.names import brief, name_of, owner, readable, width_of
+from minigrad.names import brief, name_of, owner, plural, readable, spell, width_of
 
 # The hard labels: Graphviz's and HTML's own languages, controls, bidi, what is no character.
 HARD = [
@@ -74,7 +75,29 @@ def test_nodes_are_called_by_label_number_or_operation():
 
 
 def test_many_operands_are_not_all_listed():
-    from minigrad import mean
-
     xs = [Value(float(k), label=f"x{k}") for k in range(9)]
-    assert name_of(mean(xs)) == "mean(x0, x1, …, x8)"
+    total = minigrad.mean(xs)
+    assert name_of(total) == "mean"
+    assert spell(total, [x.label for x in xs]) == "mean(x0, x1, …, x8)"
+
+
+def test_brackets_where_an_operator_would_tear_a_name_apart():
+    a, b = Value(-2.0, label="a + b"), Value(2.0, label="b")
+    assert name_of(a * b) == "(a + b)*b"
+    assert name_of(a**2) == "(a + b)**2"
+    assert spell(a**b, ["-2", "2"]) == "(-2)**2"
+    assert name_of(Value(1.0, (a,), "")) == "result(a + b)"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 paths"),
+        (1, "1 path"),
+        (2**60, "1,152,921,504,606,846,976 paths"),
+        (2**240, "about 1.76e72 paths"),
+        pytest.param(10**5000, "about 1e5000 paths", id="huge"),
+    ],
+)
+def test_how_many(count, text):
+    assert plural(count, "path") == text

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from pictures import GRAPHS, diamond, named, neuron
 from test_names import HARD
 
+import minigrad
 from minigrad import Value, play, to_html
-from minigrad.names import brief, readable
+from minigrad.names import brief, readable, width_of
 from minigrad.view.frames import play_of, room_for
 from minigrad.view.take import scene_of
 
@@ -33,7 +34,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.tags, self.attributes, self.contents = [], [], {}
+        self.tags, self.attributes, self.contents, self.texts = [], [], {}, []
         self.open = None
         self.feed(text)
         self.close()
@@ -48,6 +49,7 @@ class Page(html.parser.HTMLParser):
 
     def handle_data(self, data):
         if self.open:
+            self.texts.append((self.open, data))
             self.contents[self.open] = self.contents.get(self.open, "") + data
 
     @property
@@ -126,7 +128,13 @@ def test_playing_leaves_the_gradients_alone():
 def test_cells_have_room_for_every_frame():
     play = frames(diamond())
     widths = room_for(play)
-    assert widths[0][1] == len("grad -6 ≠ 4")
+    assert widths == [
+        (len(f"data {data}"), len(grad))
+        for data, grad in [
+            (2, "grad -6 ≠ 4"), (3, "grad -4"), (6, "grad -2"), (4, "grad -2 ≠ -12"),
+            (10, "grad -2"), (-2, "grad 10"), (-20, "grad 0"),
+        ]
+    ]  # fmt: skip
 
 
 def test_paths_of_each_unit():
@@ -174,12 +182,26 @@ def check_harmless(text):
     return page
 
 
-@settings(max_examples=300)
-@given(st.sampled_from(HARD) | st.text(max_size=40))
-def test_labels_are_text(label):
-    page = check_harmless(play(Value(2.0, label=label) * 3.0).html)
-    assert page.play["units"][0]["label"] == label  # as it was given
-    assert page.play["units"][0]["name"] == (readable(label) or "2")
+def check_labels(labels):
+    """Fifty labels on one page are a thousand in twenty pages."""
+    root = minigrad.sum([Value(2.0, label=label) for label in labels])
+    page = check_harmless(play(root).html)
+    units = page.play["units"][:-1]
+    assert [unit["label"] for unit in units] == labels  # as they were given
+    assert [unit["name"] for unit in units] == [readable(label) or "2" for label in labels]
+    cells = [text for (tag, _), text in page.texts if tag == "text"]
+    for label in labels:
+        assert not label or width_of(readable(label)) > 60 or readable(label) in cells
+
+
+def test_hard_labels_are_text():
+    check_labels(HARD)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.text(max_size=40), min_size=50, max_size=50))
+def test_a_thousand_labels_are_text(labels):
+    check_labels(labels)
 
 
 def test_operations_and_results_are_text():
@@ -197,7 +219,10 @@ def test_large_graphs_get_a_still_picture():
     text = play(y).html
     page = check_harmless(text)
     assert "script" not in page.tags
-    assert "1,201 nodes: only the 500 nearest to the result are drawn." in text
+    assert "1,201 nodes and 1,200 arrows; here are the 500 nodes nearest to the result." in text
+    assert "tabindex" not in text  # nothing to press where nothing happens
+    assert "<title>x, data 0.5, grad 0</title>" not in text  # far away, and cut
+    assert text.count("<title>") == 502  # the page's, the picture's, and one for each unit
 
 
 def test_the_file_is_written_whole(tmp_path):
@@ -464,17 +489,25 @@ def test_predicting(window):
     assert page.text("text") == "a.grad: 10 + (-6) = 4"
     assert page.unit(0, "grad") == "grad 4"
     assert not page.page.is_visible('[data-player="reveal"]')
+    focused = page.page.evaluate("document.activeElement.dataset.player")
+    assert focused == "forward"  # not lost with the button that went away
     page.page.evaluate("document.activeElement.blur()")
     page.press("ArrowRight")
     assert page.unit(1, "grad") == "grad ?"
     assert page.unit(0, "grad") == "grad 4"
     page.press("Enter")
     assert page.unit(1, "grad") == "grad -4"
+    assert not page.page.is_visible('[data-player="value"]')  # the heading does not tell either
     page.press("Home", "ArrowRight")
     assert page.text("text") == "a*b: 2*3 = ?"
     assert page.unit(2, "data") == "data ?"
-    page.click("predict")
+    page.page.focus('[data-unit="0"]')
+    page.press("p")
     assert page.unit(2, "data") == "data 6"
+    assert page.text("paths-head") == "a: gradient 4, the sum of 2 paths"
+    page.press("p")  # while the panel is open
+    assert page.text("paths-head") == "a: gradient ?, the sum of 2 paths"
+    assert page.page.text_content("h1 > span") == " = -20"
 
 
 @pytest.mark.browser

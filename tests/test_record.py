@@ -12,7 +12,7 @@ from pictures import GRAPHS, diamond, named, neuron, twice
 from programs import call_minigrad, random_program, run
 
 import minigrad
-from minigrad import Value, grad, record, steps, strict
+from minigrad import Value, draw_dot, grad, record, steps, strict, view
 from minigrad.graph import edges, topological_order
 from minigrad.record import Kept, Seed, forward_steps, links
 
@@ -144,17 +144,29 @@ def test_earlier_passes_are_kept_and_told():
     assert named(root)["a"].grad == 4.0
 
 
-def test_grad_is_recorded_and_blocks_nest():
+def test_blocks_nest():
     root = diamond()
     with record() as outer:
         with record() as inner:
-            grad(root, named(root)["a"])
+            root.backward()
         root.backward()
     assert (len(inner), len(outer)) == (8, 16)
-    with record() as later:
-        pass
     root.backward()
-    assert (len(later), len(outer)) == (0, 16)
+    assert len(outer) == 16
+
+
+def test_passes_without_a_trace_are_not_recorded():
+    root = diamond()
+    with record() as tape:
+        grad(root, named(root)["a"])
+        steps(root, overwrite=True)
+        named(root)["a"].explain(root)
+        minigrad.play(root)
+    assert tape.events == []
+    assert not tape
+    with record() as tape:
+        Value(1.0).backward()
+    assert tape  # there was a pass, though nothing to pass on
 
 
 def test_another_thread_is_not_recorded():
@@ -256,6 +268,94 @@ def test_a_hand_written_step_that_raises_ends_the_tape_and_changes_nothing():
 def test_a_node_without_a_rule_passes_nothing_on():
     a = Value(2.0)
     assert steps(Value(4.0, (a,), "odd")) == []
+    below = steps(Value(4.0, (a * a,), "odd"), overwrite=True)
+    assert [(step.grad, step.after) for step in below] == [(0.0, 0.0)] * 2
+
+
+def test_a_step_that_runs_other_steps_is_one_step():
+    a = Value(3.0, label="a")
+    inner = a * a
+    out = Value(9.0, (a,), "square")
+
+    def through_another_graph():
+        inner.grad = out.grad
+        inner._backward()
+
+    out._backward = through_another_graph
+    (step,) = steps(out)
+    assert (step.op, step.operand, step.contribution) == ("square", a, 6.0)
+    minigrad.play(out * 2.0)
+    wrapped = a * 2.0
+    own = wrapped._backward
+    wrapped._backward = lambda: own()
+    assert [step.local for step in steps(wrapped)] == [None, None]
+
+
+def test_the_grad_of_a_step_is_from_before_it_ran():
+    a = Value(3.0)
+    out = Value(6.0, (a,), "mine")
+
+    def forgetful():
+        a.grad += 2.0 * out.grad
+        out.grad = 0.0
+
+    out._backward = forgetful
+    (step,) = steps(out)
+    assert (step.grad, step.contribution) == (1.0, 2.0)
+
+
+def test_earlier_grads_are_told_exactly():
+    a = Value(3.0, label="a")
+    a.grad = 1e16
+    with record() as tape:
+        (a * 1.5).backward()
+    kept = [event for event in tape.events if isinstance(event, Kept)]
+    assert [(k.before, k.contribution, k.after) for k in kept] == [(1.5, 1e16, 1e16 + 1.5)]
+
+
+@pytest.mark.parametrize("look", [draw_dot, steps, minigrad.play, view.to_text])
+def test_looking_never_makes_a_strict_pass_fail(look):
+    # The derivative of 0**x with respect to its number 0 is infinite, and nobody asked for it.
+    x = Value(0.5)
+    with strict():
+        y = 0.0**x
+        look(y)
+        y.backward()
+        with record() as tape:
+            y.backward()
+    assert x.grad == 0.0
+    assert len(tape) == 2
+
+
+def test_a_number_that_is_looked_at_late_is_not_nan():
+    y = 0.0 ** Value(0.5)
+    y.backward()
+    y.zero_grad()
+    assert y._operands[0].grad == 0.0
+
+
+def test_side_effects_of_hand_written_steps_are_undone():
+    a, z = Value(2.0, label="a"), Value(5.0)
+    out = Value(12.0, (a,), "mine")
+
+    def careless():
+        a.grad += 6.0 * out.grad
+        z.grad += 100.0
+
+    out._backward = careless
+    root = out * z
+    for look in (lambda: steps(root, overwrite=True), lambda: a.explain(root), lambda: links(out)):
+        look()
+    minigrad.play(root)
+    assert (a.grad, out.grad) == (0.0, 0.0)
+    # links() alone knows nothing of the graph that z is in.
+    assert z.grad == 100.0
+
+
+@pytest.mark.parametrize("look", [steps, forward_steps])
+def test_what_is_no_value_is_refused(look):
+    with pytest.raises(TypeError, match="got float; give it the Value"):
+        look(3.0)
 
 
 def test_a_step_as_json():

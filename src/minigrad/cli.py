@@ -18,6 +18,7 @@ from .explain import explain as explain_gradient
 from .expr import FUNCTIONS, NUMBER, evaluate, names, parse
 from .files import write_atomically
 from .names import json_number
+from .record import Seed
 from .record import steps as record_steps
 from .scalar import Value
 from .version import __version__
@@ -119,12 +120,13 @@ def draw(
         ".json": lambda: view.to_json(result) + "\n",
         ".txt": lambda: view.to_text(result) + "\n",
     }
-    if output.suffix not in writers:
+    ending = output.suffix.lower()
+    if ending not in writers:
         raise ExpressionError(
             f"{output}: the ending {output.suffix!r} is not known; write one of "
             f"{', '.join(writers)} (minigrad play makes .html)."
         )
-    _write(output, writers[output.suffix], force)
+    _write(output, writers[ending], force)
 
 
 @_command
@@ -140,6 +142,8 @@ def play(
     """Write a page that steps through the forward and the backward pass."""
     result = _graph(expression, assignments)
     _check_direction(rankdir)
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise ExpressionError(f"{output}: the player is a page; name a file that ends in .html.")
     _write(output, lambda: view.play(result, rankdir).html, force)
 
 
@@ -179,7 +183,7 @@ def steps(
     if as_json:
         typer.echo(json.dumps([step.as_dict() for step in played], allow_nan=False))
     else:
-        typer.echo("\n".join(map(str, played)))
+        typer.echo("\n".join(map(str, [Seed(result), *played])))
 
 
 def _evaluated(
@@ -218,7 +222,7 @@ def _check_direction(rankdir: str) -> None:
 
 
 def _write(path: Path, make: Callable[[], str], force: bool) -> None:
-    if path.exists() and not force:
+    if path.exists() and not path.is_dir() and not force:
         raise ExpressionError(f"{path} exists already; add --force to overwrite it.")
     write_atomically(path, make())
     typer.echo(f"wrote {path}")

@@ -12,7 +12,6 @@ remainder with its count. Start at `_Downwards`.
 
 from __future__ import annotations
 
-import heapq
 import json
 import math
 from dataclasses import dataclass
@@ -20,14 +19,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .abilities import ABILITIES
 from .graph import operands_of, topological_order
-from .names import brief, json_number, name_of
-from .record import links
+from .names import brief, json_number, name_of, plural
+from .record import check_root, links, untouched
 from .scalar import Value
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Explanation", "Term", "counted", "explain", "explain_all"]
+__all__ = ["Explanation", "Term", "explain", "explain_all"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,13 +58,7 @@ class Explanation:
     gradient: float
     paths: int  # all of them, exactly
     terms: tuple[Term, ...]  # the largest, by absolute value, first
-
-    @property
-    def rest(self) -> float:
-        """What the paths beyond `terms` add up to."""
-        if not self.rest_paths:
-            return 0.0
-        return self.gradient - math.fsum(term.product for term in self.terms)
+    rest: float  # what the paths beyond them add up to
 
     @property
     def rest_paths(self) -> int:
@@ -81,7 +74,7 @@ class Explanation:
         written = sorted(self.terms, key=lambda term: term.positions)
         parts = [(term.product, term.path) for term in written]
         if self.rest_paths:
-            parts.append((self.rest, counted(self.rest_paths, "more ")))
+            parts.append((self.rest, plural(self.rest_paths, "more path")))
         return f"{name}: {_sum(parts)} = {brief(self.gradient)}"
 
     def text(self) -> str:
@@ -90,11 +83,11 @@ class Explanation:
             return self.equation
         rows = [(brief(term.product), term.factors, term.path) for term in self.terms]
         if self.rest_paths:
-            rows.append((brief(self.rest), counted(self.rest_paths, "more "), ""))
+            rows.append((brief(self.rest), plural(self.rest_paths, "more path"), ""))
         first, second = (max(len(row[k]) for row in rows) for k in (0, 1))
         lines = [f"  {a:>{first}}  =  {b:<{second}}   {c}".rstrip() for a, b, c in rows]
         head = f"{name_of(self.variable)}: {brief(self.gradient)}, the sum of "
-        return "\n".join([f"{head}{counted(self.paths)} to {name_of(self.result)}", *lines])
+        return "\n".join([f"{head}{plural(self.paths, 'path')} to {name_of(self.result)}", *lines])
 
     def table(self) -> Table:
         """Return the paths as a table for rich."""
@@ -103,13 +96,13 @@ class Explanation:
 
         title = f"gradient of {name_of(self.result)} with respect to {name_of(self.variable)}"
         table = Table(title=Text(title), show_footer=True)
-        table.add_column("path", footer=Text(f"{counted(self.paths)} in all"))
+        table.add_column("path", footer=Text(f"{plural(self.paths, 'path')} in all"))
         table.add_column("local derivatives", justify="right")
         table.add_column("product", justify="right", footer=brief(self.gradient))
         for term in self.terms:
             table.add_row(Text(term.path), term.factors, brief(term.product))
         if self.rest_paths:
-            table.add_row(counted(self.rest_paths, "more "), "", brief(self.rest))
+            table.add_row(plural(self.rest_paths, "more path"), "", brief(self.rest))
         return table
 
     def as_dict(self) -> dict[str, Any]:
@@ -118,7 +111,7 @@ class Explanation:
             "variable": name_of(self.variable),
             "result": name_of(self.result),
             "gradient": json_number(self.gradient),
-            "paths": self.paths,
+            "paths": _json_count(self.paths),
             "terms": [
                 {
                     "path": [name_of(node) for node in term.nodes],
@@ -127,7 +120,7 @@ class Explanation:
                 }
                 for term in self.terms
             ],
-            "rest": {"paths": self.rest_paths, "sum": json_number(self.rest)},
+            "rest": {"paths": _json_count(self.rest_paths), "sum": json_number(self.rest)},
         }
 
     def to_json(self) -> str:
@@ -146,12 +139,8 @@ class Explanation:
 
 def explain(result: Value, variable: Value, top: int = 10) -> Explanation:
     """Explain the gradient of `result` with respect to `variable` by its `top` largest paths."""
-    for what, node in (("result", result), ("variable", variable)):
-        if not isinstance(node, Value):
-            raise TypeError(
-                f"explain(result, variable): the {what} is of type {type(node).__name__}; both "
-                "must be Values, the result first."
-            )
+    check_root(result, "explain(result, …)")
+    check_root(variable, "explain(…, variable)")
     _check_top(top)
     down = _Downwards(result, top, leading_to=variable)
     return down.explanation(variable)
@@ -159,6 +148,7 @@ def explain(result: Value, variable: Value, top: int = 10) -> Explanation:
 
 def explain_all(result: Value, top: int = 10) -> list[Explanation]:
     """Explain the gradient with respect to every node, in topological order, in one pass."""
+    check_root(result, "explain_all")
     _check_top(top)
     down = _Downwards(result, top)
     return [down.explanation(node) for node in down.order]
@@ -189,10 +179,12 @@ class _Downwards:
         self.counts: dict[int, int] = {id(result): 1}
         self.gradients: dict[int, float] = {id(result): 1.0}
         self.ways: dict[int, list[_Way]] = {id(result): [_Way(1.0, result, 1.0, 0, None)]}
-        for node in reversed(self.order):
-            leads_on = leads is None or (id(node) in leads and node is not leading_to)
-            if leads_on and id(node) in self.counts:  # else a node without a rule cut it off
-                self._pass_on(node, leads)
+        self.rests: dict[int, float] = {}  # sums over the paths that `ways` has no room for
+        with untouched(self.order):
+            for node in reversed(self.order):
+                leads_on = leads is None or (id(node) in leads and node is not leading_to)
+                if leads_on and id(node) in self.counts:  # else a node without a rule cut it off
+                    self._pass_on(node, leads)
 
     def _leading(self, variable: Value) -> set[int]:
         """Find the nodes from which a way leads down to the variable."""
@@ -211,10 +203,15 @@ class _Downwards:
                 continue
             self.counts[key] = self.counts.get(key, 0) + count
             self.gradients[key] = self.gradients.get(key, 0.0) + local * grad
+            if id(node) in self.rests:
+                self.rests[key] = self.rests.get(key, 0.0) + local * self.rests[id(node)]
             known = self.ways.setdefault(key, [])
             known.extend(_Way(local * way.product, operand, local, position, way) for way in ways)
-            if len(known) > self.top:  # never more than the largest: multiplying keeps the order
-                self.ways[key] = heapq.nsmallest(self.top, known, key=_smallness)
+            if len(known) > self.top:
+                known.sort(key=_smallness)
+                dropped = sum(way.product for way in known[self.top :])
+                self.rests[key] = self.rests.get(key, 0.0) + dropped
+                del known[self.top :]
 
     def explanation(self, variable: Value) -> Explanation:
         key = id(variable)
@@ -225,6 +222,7 @@ class _Downwards:
             self.gradients.get(key, 0.0),
             self.counts.get(key, 0),
             tuple(_term(way) for way in ways),
+            self.rests.get(key, 0.0),
         )
 
 
@@ -244,17 +242,17 @@ def _term(way: _Way) -> Term:
     return Term(tuple(nodes), tuple(locals_), way.product, tuple(positions[::-1]))
 
 
+def _json_count(paths: int) -> int | str:
+    """A count of more than four thousand digits is not written out, neither here nor by Python."""
+    return paths if paths < 10**4000 else plural(paths, "path")
+
+
 def _sum(parts: list[tuple[float, str]]) -> str:
     texts = []
     for k, (number, where) in enumerate(parts):
         sign = ("- " if number < 0 else "+ ") if k else ("-" if number < 0 else "")
         texts.append(f"{sign}{brief(abs(number))} ({where})")
     return " ".join(texts)
-
-
-def counted(paths: int, kind: str = "") -> str:
-    """Say how many paths: `1 path`, `1,024 more paths`."""
-    return f"1 {kind}path" if paths == 1 else f"{paths:,} {kind}paths"
 
 
 def _shortened(names: list[str]) -> list[str]:

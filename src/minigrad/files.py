@@ -15,6 +15,8 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     target = Path(path).resolve()  # through a link, the file that it points to is written
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", str(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     temporary = Path(name)
     try:

@@ -22,6 +22,7 @@ __all__ = [
     "check_rule",
     "check_value",
     "numbers",
+    "same",
 ]
 
 
@@ -65,7 +66,7 @@ def check_fresh(node: Any) -> None:
         if hasattr(argument, "data")
     ]
     then = [node.data, *[partial for _, partial in node._own_links()]]
-    if not all(map(_same, [value, *slopes], then)):
+    if not all(map(same, [value, *slopes], then)):
         raise StaleDataError(
             f"{row.name} holds {node.data}{_made_at(node)}, but its operands are now those of "
             f"{_spell(node)} = {value}. Something assigned .data after the forward pass: run that "
@@ -104,7 +105,8 @@ def calling_line() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def _same(a: float, b: float) -> bool:
+def same(a: float, b: float) -> bool:
+    """Compare numbers for which nan is as good as nan."""
     return a == b or (isnan(a) and isnan(b))
 
 

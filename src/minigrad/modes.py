@@ -87,11 +87,13 @@ class Watcher(Protocol):
     def started(self, root: Any) -> None:
         """The grads are clean and the root has its 1."""
 
-    def stepped(self, node: Any, before: list[tuple[Any, float]], by_hand: bool) -> None:
-        """`node` has run its step, by hand or by the table; its operands' grads were `before`."""
+    def stepped(
+        self, node: Any, grad: float, before: list[tuple[Any, float]], by_hand: bool
+    ) -> None:
+        """`node`, with `grad`, has run its step; the grads of its operands were `before`."""
 
     def finished(self, earlier: list[tuple[Any, float]]) -> None:
-        """The pass is over, and what earlier passes had left was added back."""
+        """The pass is over; what earlier passes had left will be added back now."""
 
 
 def watchers() -> list[Watcher]:

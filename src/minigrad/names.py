@@ -7,10 +7,11 @@ character that moves the cursor or turns the text around, and is the identity on
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from typing import Any
 
-__all__ = ["brief", "json_number", "name_of", "owner", "readable", "spell", "width_of"]
+__all__ = ["brief", "json_number", "name_of", "owner", "plural", "readable", "spell", "width_of"]
 
 _JOINERS = "\u200c\u200d"  # invisible, harmless, and part of words and emoji
 _INFIX = frozenset(["+", "-", "*", "/", "**"])
@@ -55,12 +56,16 @@ def name_of(node: Any) -> str:
     """Call a node by its label, else by its number, by `a*b`, or by its operation."""
     if node.label:
         return readable(node.label)
+    op = readable(node._op) or "result"
+    rare = node._rare
+    if rare is not None and len(rare.operands) > 3:
+        return op  # a long sum; reading all its operands for every mention of it would take long
     operands = node._operands
     if not operands:
         return brief(node.data)
     if all(operand.label or not operand._operands for operand in operands):
         return spell(node, [readable(x.label) if x.label else brief(x.data) for x in operands])
-    return readable(node._op)
+    return op
 
 
 def owner(node: Any) -> str:
@@ -71,15 +76,27 @@ def owner(node: Any) -> str:
 
 def spell(node: Any, operands: list[str]) -> str:
     """Write a node's operation on what its operands are called: `a*b`, `tanh(n)`, `2*(-3)`."""
-    op = readable(node._op)
+    op = readable(node._op) or "result"
     if len(operands) == 2 and op in _INFIX:
-        left, right = operands
-        return f"{left}{op}({right})" if right.startswith("-") else left + op + right
+        return op.join(map(_bracketed, operands))
     if len(operands) == 1 and op.startswith("**"):  # the exponent is part of the op
-        return f"({operands[0]}){op}" if operands[0].startswith("-") else operands[0] + op
+        return _bracketed(operands[0]) + op
     if len(operands) > 4:
         operands = [*operands[:2], "…", operands[-1]]
     return f"{op}({', '.join(operands)})"
+
+
+def _bracketed(name: str) -> str:
+    """Put brackets around what an operator could tear apart: `-3`, `a + b`."""
+    return name if re.fullmatch(r"[\w.]+", name) else f"({name})"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Say how many: `1 node`, `2,500 nodes`; beyond sixty digits about how many."""
+    if count < 10**60:
+        return f"{count:,} {one if count == 1 else many or one + 's'}"
+    exponent = math.floor(math.log10(count))
+    return f"about {count // 10 ** (exponent - 2) / 100:g}e{exponent} {many or one + 's'}"
 
 
 def json_number(x: float) -> float | str:

@@ -196,10 +196,16 @@ class Node:
         partial = TABLE[self._code].partials[position](ieee, self._data, *numbers(self))
         kind: Any = type(self)
         leaf = kind(number)
-        if self._mark:  # passes came by before anybody looked: what they would have given it
+        if self._mark and self._grad:  # passes came by before: what they would have given it
             leaf.grad = partial * self._grad
         rare.operands = (leaf,)
         rare.partials = (partial,)
+
+    def _shown_number(self) -> Any:
+        """The leaf that stands for a number operand, if anybody has looked; else None."""
+        if self._rare is None or not self._rare.operands or TABLE[self._code].arity != 2:
+            return None
+        return None if self._a is not None and self._b is not None else self._rare.operands[0]
 
     def _own_links(self) -> list[tuple[Any, float]]:
         """Pair the operands that exist as nodes with their local derivatives."""

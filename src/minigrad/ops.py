@@ -43,6 +43,7 @@ class Op:
     domain: tuple[Interval, ...]  # where to sample each operand (any arity: one interval for all)
     probes: tuple[tuple[float, ...], ...]  # arguments worth trying besides the samples
     note: str  # conventions at kinks and edges, for the reference
+    commutes: bool  # whether operands may change places
 
     @property
     def is_composite(self) -> bool:
@@ -72,6 +73,7 @@ def row(
     probes: tuple[Any, ...] = (),
     label: str | None = None,
     note: str = "",
+    commutes: bool = False,
 ) -> None:
     """Add a row to the table; for one operand, what is a tuple for several stands bare."""
     if arity == 1:
@@ -91,6 +93,7 @@ def row(
         domain,
         probes,
         note,
+        commutes,
     )
     TABLE.append(op)
     OPS[name] = op
@@ -114,7 +117,16 @@ row("leaf", 0, lambda m: nan, domain=(), label="")
 _WIDE = (-10.0, 10.0)
 _PAIRS = ((0.0, 0.0), (3.0, 3.0), (1e-300, -1e300), (5e-324, 1.0))
 
-row("add", 2, lambda m, a, b: a + b, (_one, _one), domain=(_WIDE, _WIDE), probes=_PAIRS, label="+")
+row(
+    "add",
+    2,
+    lambda m, a, b: a + b,
+    (_one, _one),
+    domain=(_WIDE, _WIDE),
+    probes=_PAIRS,
+    label="+",
+    commutes=True,
+)
 row(
     "sub",
     2,
@@ -132,6 +144,7 @@ row(
     domain=(_WIDE, _WIDE),
     probes=_PAIRS,
     label="*",
+    commutes=True,
 )
 row(
     "div",
@@ -335,6 +348,7 @@ row(
     (lambda m, y, a, b: m.div(a, y), lambda m, y, a, b: m.div(b, y)),
     domain=(_WIDE, _WIDE),
     probes=((3.0, 4.0), (0.0, -2.0), (1e200, 1e200)),
+    commutes=True,
 )
 row(
     "sinh",
@@ -532,6 +546,7 @@ row(
     domain=(_WIDE, _WIDE),
     probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
     note="A tie shares the derivative, half and half; nan wins.",
+    commutes=True,
 )
 row(
     "minimum",
@@ -544,6 +559,7 @@ row(
     domain=(_WIDE, _WIDE),
     probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
     note="A tie shares the derivative, half and half; nan wins.",
+    commutes=True,
 )
 row(
     "clip",
@@ -624,6 +640,7 @@ row(
     domain=_WIDE,
     probes=((1.5,), (1.0, 1e100, 1.0), (0.1,) * 10),
     note="From left to right, as a chain of `+` would.",
+    commutes=True,
 )
 row(
     "mean",
@@ -632,6 +649,7 @@ row(
     gradient=lambda m, y, *xs: [1.0 / len(xs)] * len(xs),
     domain=_WIDE,
     probes=((1.5,), (0.1,) * 10),
+    commutes=True,
 )
 row(
     "dot",
@@ -652,6 +670,7 @@ row(
     domain=_LOGITS,
     probes=_LOGIT_PROBES,
     note="Stable: no overflow, and `-inf` weighs nothing.",
+    commutes=True,
 )
 row("softmax", None, _softmax, domain=_LOGITS, probes=_LOGIT_PROBES, note="One output each.")
 row("log_softmax", None, _log_softmax, domain=_LOGITS, probes=_LOGIT_PROBES)

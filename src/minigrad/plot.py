@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 from .bulk import grads_of
 from .coerce import as_float, as_list, is_number
 from .modes import no_grad
+from .names import plural
 from .nn import Module
 from .scalar import Value
 
@@ -102,7 +103,7 @@ def decision_boundary(
     ax.set_ylim(ys[0], ys[-1])
     ax.set_xlabel("x")
     ax.set_ylabel("y")
-    right = f"{len(pairs) - len(wrong)} of {_count(len(pairs), 'point')} right"
+    right = f"{len(pairs) - len(wrong)} of {plural(len(pairs), 'point')} right"
     _finish(ax, f"Decision boundary: {right}", notes)
     ax.legend(loc="upper right", framealpha=0.9)
     return ax
@@ -140,7 +141,7 @@ def loss_curve(
     )
     notes = []
     if gaps:
-        of_all = f"{len(gaps)} of {_count(len(numbers), 'loss', 'losses')}"
+        of_all = f"{len(gaps)} of {plural(len(numbers), 'loss', 'losses')}"
         notes.append(f"gaps: {of_all}, {NOT_DRAWABLE}")
         lines += ax.plot(
             gaps,
@@ -244,10 +245,6 @@ def _finish(ax: Axes, title: str, notes: Iterable[str]) -> None:
     ax.spines["right"].set_visible(False)
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def _whole_number(x: Any, smallest: int, what: str) -> int:
     if not hasattr(x, "__index__") or operator.index(x) < smallest:
         raise ValueError(f"{what}: a whole number from {smallest} on, got {x!r}.")
@@ -271,7 +268,7 @@ def _pairs(points: Iterable[Any]) -> list[tuple[float, float]]:
         coordinates = list(point) if isinstance(point, Iterable) else [point]
         if len(coordinates) != 2 or isinstance(point, (str, bytes)):
             raise ValueError(
-                f"decision_boundary(points): point {k} has {_count(len(coordinates), 'number')}; "
+                f"decision_boundary(points): point {k} has {plural(len(coordinates), 'number')}; "
                 "a picture has two directions, so give pairs: [[0.5, 1.0], [2.0, -1.0], …]."
             )
         x, y = (_number(c, f"decision_boundary(points): point {k}") for c in coordinates)
@@ -296,7 +293,7 @@ def _two_classes(
     ]
     if len(values) != count:
         raise ValueError(
-            f"decision_boundary: {_count(count, 'point')} but {_count(len(values), 'label')}; "
+            f"decision_boundary: {plural(count, 'point')} but {plural(len(values), 'label')}; "
             "give one for each."
         )
     if any(isinstance(value, float) and isnan(value) for value in values):
@@ -408,7 +405,7 @@ def _fractions(accuracies: Iterable[Any], count: int) -> list[float]:
     fractions = [_number(x, what) for x in as_list(accuracies, what)]
     if len(fractions) != count:
         raise ValueError(
-            f"loss_curve: {_count(count, 'loss', 'losses')} but {len(fractions)} accuracies; "
+            f"loss_curve: {plural(count, 'loss', 'losses')} but {len(fractions)} accuracies; "
             "give one for each step."
         )
     for fraction in fractions:

@@ -16,15 +16,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import isnan
 from typing import Any
 
 from .graph import topological_order
+from .guard import same
 from .modes import watching
 from .names import brief, json_number, name_of, owner, spell
-from .scalar import Value, begin_pass, end_pass, gradients
+from .scalar import Value, begin_pass, end_pass, gradients, run_by_hand
 
-__all__ = ["Forward", "Kept", "Seed", "Step", "Tape", "forward_steps", "links", "record", "steps"]
+__all__ = [
+    "Forward",
+    "Kept",
+    "Seed",
+    "Step",
+    "Tape",
+    "check_root",
+    "forward_steps",
+    "links",
+    "overwritten",
+    "record",
+    "steps",
+    "untouched",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +82,7 @@ class Step:
     @property
     def is_wrong(self) -> bool:
         """Whether the operand's grad is not what an engine with `+=` has at this moment."""
-        return not _same(self.after, self.right)
+        return not same(self.after, self.right)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the step as JSON can hold it."""
@@ -128,6 +141,9 @@ class Tape:
     def __len__(self) -> int:
         return len(self.steps)
 
+    def __bool__(self) -> bool:
+        return bool(self.events)
+
     def text(self) -> str:
         """Write one line for each event: `a.grad: 10 -> 4`."""
         return "\n".join(map(str, self.events))
@@ -141,44 +157,42 @@ class Tape:
         """Note the seed."""
         self.events.append(Seed(root))
 
-    def stepped(self, node: Value, before: list[tuple[Value, float]], by_hand: bool) -> None:
+    def stepped(
+        self, node: Value, grad: float, before: list[tuple[Value, float]], by_hand: bool
+    ) -> None:
         """Note what a node added to each of its operands."""
+        now = {id(operand): earlier for operand, earlier in before}
+        op = node._op
         if by_hand and _is_by_hand(node):
-            seen: set[int] = set()
-            for position, (operand, grad) in enumerate(before):
-                if id(operand) not in seen:  # one step for all positions: nobody knows the shares
-                    seen.add(id(operand))
-                    change = operand.grad - grad
-                    self._note(node, operand, position, None, grad, change, operand.grad)
+            # One step for all positions of an operand: nobody knows their shares.
+            for position, (operand, _) in enumerate(before):
+                if id(operand) in now:
+                    start, after = now.pop(id(operand)), operand.grad
+                    share = 0.0 if same(start, after) else after - start
+                    self.events.append(
+                        Step(node, op, grad, operand, position, None, start, share, after, after)
+                    )
             return
-        now = {id(operand): grad for operand, grad in before}
         for position, (operand, local) in enumerate(_rules(node)):
-            grad = now[id(operand)]
-            contribution = local * node.grad
-            now[id(operand)] = grad + contribution
-            self._note(node, operand, position, local, grad, contribution, grad + contribution)
+            start, share = now[id(operand)], local * grad
+            now[id(operand)] = after = start + share
+            self.events.append(
+                Step(node, op, grad, operand, position, local, start, share, after, after)
+            )
 
     def finished(self, earlier: list[tuple[Value, float]]) -> None:
         """Note what earlier passes had left."""
         for node, grad in earlier:
-            self.events.append(Kept(node, node.grad - grad, grad, node.grad))
-
-    def _note(self, node: Value, operand: Value, *rest: Any) -> None:
-        position, local, before, contribution, after = rest
-        self.events.append(
-            Step(
-                node, node._op, node.grad, operand, position, local, before, contribution,
-                after, after,
-            )
-        )  # fmt: skip
+            self.events.append(Kept(node, node.grad, grad, node.grad + grad))
 
 
 @contextmanager
 def record() -> Iterator[Tape]:
     """Record the backward passes of this block: `with record() as tape: o.backward()`.
 
-    Steps that are run by hand, `o._backward()`, are recorded as well. If a hand-written `_backward`
-    raises, the tape ends where it raised, while every `.grad` is as it was before the pass.
+    Steps that are run by hand, `o._backward()`, are recorded as well; passes that leave no trace in
+    any `.grad`, as `grad()` makes them, are not. If a hand-written `_backward` raises, the tape
+    ends where it raised, while every `.grad` is as it was before the pass.
     """
     tape = Tape()
     with watching(tape):
@@ -191,13 +205,15 @@ def steps(root: Value, *, overwrite: bool = False) -> list[Step]:
     With `overwrite`, each contribution replaces what was there instead of being added, as in the
     famous bug; `step.right` and `step.is_wrong` then compare with the pass done right.
     """
-    with record() as tape:
-        gradients(root, ())
-    return _overwritten(root, tape.steps) if overwrite else tape.steps
+    check_root(root, "steps")
+    tape = Tape()
+    gradients(root, (), [tape])
+    return overwritten(root, tape.steps) if overwrite else tape.steps
 
 
 def forward_steps(root: Value) -> list[Forward]:
     """Return the operations under `root` in the order in which their values are worked out."""
+    check_root(root, "forward_steps")
     return [
         Forward(node, node._op, node._operands, node.data)
         for node in topological_order(root)
@@ -205,32 +221,30 @@ def forward_steps(root: Value) -> list[Forward]:
     ]
 
 
-def _overwritten(root: Value, right: list[Step]) -> list[Step]:
-    """Play the same steps with `=`."""
+def check_root(root: Any, what: str) -> None:
+    """Refuse what is no Value, by the name of the function that it was given to."""
+    if not isinstance(root, Value):
+        raise TypeError(f"{what}: got {type(root).__name__}; give it the Value to look at.")
+
+
+def overwritten(root: Value, right: list[Step]) -> list[Step]:
+    """Play the steps of a pass with `=` instead of `+=`."""
     grads = {id(root): 1.0}
     played = []
     by_hand: dict[int, dict[int, float]] = {}  # contributions of hand-written steps, by operand
-    for step in right:
-        grad = grads[id(step.node)]
-        if step.local is not None:
-            contribution = step.local * grad
-        else:
-            if id(step.node) not in by_hand:
-                given = _ask_by_hand(step.node, grad)
-                by_hand[id(step.node)] = {id(operand): share for operand, share in given}
-            contribution = by_hand[id(step.node)][id(step.operand)]
-        before = grads.get(id(step.operand), 0.0)
-        grads[id(step.operand)] = contribution
-        played.append(
-            replace(
-                step,
-                grad=grad,
-                before=before,
-                contribution=contribution,
-                after=contribution,
-                right=step.after,
-            )
-        )
+    with untouched(topological_order(root)):
+        for step in right:
+            grad = grads.get(id(step.node), 0.0)
+            if step.local is not None:
+                share = step.local * grad
+            else:
+                if id(step.node) not in by_hand:
+                    by_hand[id(step.node)] = {id(x): d for x, d in _ask_by_hand(step.node, grad)}
+                share = by_hand[id(step.node)][id(step.operand)]
+            before = grads.get(id(step.operand), 0.0)
+            grads[id(step.operand)] = share
+            changed = replace(step, grad=grad, before=before, contribution=share, after=share)
+            played.append(replace(changed, right=step.after))
     return played
 
 
@@ -240,10 +254,22 @@ def _overwritten(root: Value, right: list[Step]) -> list[Step]:
 def links(node: Value) -> list[tuple[Value, float]]:
     """Pair a node's operands with its local derivatives, also where those are a function's secret.
 
-    A hand-written `_backward` is asked by running it with a grad of 1; an operand that it was given
-    twice then counts once, with both shares.
+    A hand-written `_backward` is asked by running it with a grad of 1: it is taken to add, and to
+    be linear in its grad, as the chain rule is. An operand that it was given twice counts once,
+    with both shares.
     """
     return _ask_by_hand(node, 1.0) if _is_by_hand(node) else _rules(node)
+
+
+@contextmanager
+def untouched(nodes: list[Value]) -> Iterator[None]:
+    """Put every grad back afterwards: hand-written steps are run to be asked."""
+    earlier = [(node, node.grad) for node in nodes]
+    try:
+        yield
+    finally:
+        for node, grad in earlier:
+            node.grad = grad
 
 
 def _rules(node: Value) -> list[tuple[Value, float]]:
@@ -259,7 +285,7 @@ def _is_by_hand(node: Value) -> bool:
 
 
 def _ask_by_hand(node: Value, grad: float) -> list[tuple[Value, float]]:
-    """Run a hand-written step on clean grads and return what it gave, leaving no trace."""
+    """Run a hand-written step on clean grads and return what it gave."""
     operands = list({id(operand): operand for operand in node._operands}.values())
     begin_pass()
     earlier = [(member, member.grad) for member in [node, *operands]]
@@ -267,13 +293,9 @@ def _ask_by_hand(node: Value, grad: float) -> list[tuple[Value, float]]:
         for operand in operands:
             operand.grad = 0.0
         node.grad = grad
-        node._backward()
+        run_by_hand(node, node._backward)
         return [(operand, operand.grad) for operand in operands]
     finally:
         for member, kept in earlier:
             member.grad = kept
         end_pass()
-
-
-def _same(p: float, q: float) -> bool:
-    return p == q or (isnan(p) and isnan(q))

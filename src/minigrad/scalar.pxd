@@ -66,7 +66,7 @@ cdef object _observe(Value node)
 cpdef list _postorder(Value root, list grads)
 
 @cython.locals(order=list, earlier=list, node=Value)
-cdef tuple _propagate(Value root)
+cdef tuple _propagate(Value root, list told)
 
 @cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, rare=Rare,
                has_rare=int)
@@ -82,7 +82,7 @@ cdef object _add(list earlier)
 cdef object _clear(list order)
 
 @cython.locals(node=Value, found=list)
-cpdef list gradients(Value root, inputs)
+cpdef list gradients(Value root, inputs, told=*)
 
 @cython.locals(operand=Value)
-cdef object _observed_step(Value node, bint by_hand, bint strictly)
+cdef object _observed_step(Value node, bint by_hand, list told)

@@ -32,7 +32,17 @@ from .ops import OPS, TABLE, Op
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
-__all__ = ["Value", "apply", "begin_pass", "end_pass", "engine", "nodes_alive", "select"]
+__all__ = [
+    "Value",
+    "apply",
+    "begin_pass",
+    "end_pass",
+    "engine",
+    "gradients",
+    "nodes_alive",
+    "run_by_hand",
+    "select",
+]
 
 
 # ---- making nodes --------------------------------------------------------------------------
@@ -303,11 +313,11 @@ class Value(Node):
         """
         begin_pass()
         try:
-            _, earlier = _propagate(self)
+            told = watchers() if _modes else []
+            _, earlier = _propagate(self, told)
+            for watcher in told:
+                watcher.finished(earlier)
             _add(earlier)
-            if _modes:
-                for watcher in watchers():
-                    watcher.finished(earlier)
         finally:
             end_pass()
 
@@ -321,10 +331,11 @@ class Value(Node):
 
     def _local_step(self) -> None:
         """Run the rule of the table, also if a hand-written step has taken its place by now."""
-        if _modes:
-            self._show_number()  # for watchers, as in a whole pass
+        told = watchers() if _modes else []
+        if told and _pass_owner != threading.get_ident():  # in a pass, a hand-written step is told
+            self._show_number()  # as in a whole pass
             self._mark = self._mark or 1
-            _observed_step(self, False, False)
+            _observed_step(self, False, told)
         else:
             self._mark = self._mark or 1
             _run_steps([self], False)
@@ -657,28 +668,25 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
         node = below
 
 
-def _propagate(root: Value) -> tuple[list[Value], list[tuple[Value, float]]]:
+def _propagate(root: Value, told: list[Any]) -> tuple[list[Value], list[tuple[Value, float]]]:
     """Run one backward pass on clean grads; return its order, and the grads that were there before.
 
-    If anything raises, the earlier grads are back before the error leaves.
+    Whoever is to be `told` hears of every step. If anything raises, the earlier grads are back
+    before the error leaves.
     """
     earlier: list[tuple[Value, float]] = []
-    is_observed = False
-    if _modes:
-        is_observed = in_strict()
-        if watchers():
-            is_observed = True
-            topological_order(root)  # numbers (`x * 2`) appear as leaves, and take part
+    if told:
+        topological_order(root)  # numbers (`x * 2`) appear as leaves, and take part
     order = _postorder(root, earlier)
     try:
         for node, _ in earlier:
             node._grad = 0.0
         root._grad = 1.0
-        if is_observed:
-            for watcher in watchers():
-                watcher.started(root)
+        for watcher in told:
+            watcher.started(root)
+        if told or (_modes and in_strict()):
             for node in reversed(order):
-                _observed_step(node, True, in_strict())
+                _observed_step(node, True, told)
         else:
             _run_steps(order)
     except BaseException:
@@ -695,7 +703,7 @@ def _run_steps(order: list[Value], by_hand: bool = True) -> None:
         if node._tag >= has_rare:
             rare: Any = node._rare
             if by_hand and rare.step is not None:
-                _run_by_hand(node, rare.step)
+                run_by_hand(node, rare.step)
                 continue
             if rare.prev is not None or rare.partials:
                 for operand, partial in node._links_and_partials():
@@ -724,11 +732,14 @@ def _restore(order: list[Value], earlier: list[tuple[Value, float]]) -> None:
     _add(earlier)
 
 
-def gradients(root: Value, inputs: Iterable[Value]) -> list[float]:
-    """Return the derivatives of `root` with respect to `inputs`, and leave every `.grad` alone."""
+def gradients(root: Value, inputs: Iterable[Value], told: Any = ()) -> list[float]:
+    """Return the derivatives of `root` with respect to `inputs`, and leave every `.grad` alone.
+
+    Because it leaves no trace, a `record()` around it does not hear of it; `told` does.
+    """
     begin_pass()
     try:
-        order, earlier = _propagate(root)
+        order, earlier = _propagate(root, list(told))
         found = []
         for node in inputs:  # whoever has the root's mark took part in the pass
             found.append(node._grad if node._mark == root._mark else 0.0)  # noqa: PERF401
@@ -738,7 +749,8 @@ def gradients(root: Value, inputs: Iterable[Value]) -> list[float]:
     return found
 
 
-def _run_by_hand(node: Value, step: Callable[[], Any]) -> None:
+def run_by_hand(node: Value, step: Callable[[], Any]) -> None:
+    """Run a hand-written step; an error is told whose it is."""
     try:
         step()
     except BaseException as error:
@@ -750,18 +762,23 @@ def _run_by_hand(node: Value, step: Callable[[], Any]) -> None:
         raise
 
 
-def _observed_step(node: Value, by_hand: bool, strictly: bool) -> None:
+def _observed_step(node: Value, by_hand: bool, told: list[Any]) -> None:
     """A local step before witnesses.
 
-    In strict mode it refuses stale numbers and the first gradient that is not finite.
+    In a strict pass it refuses stale numbers and the first gradient that is not finite; that of a
+    number (the 0 of `0 ** x`) is nobody's business, and is there only if somebody has looked.
     """
+    strictly = by_hand and in_strict()
     if strictly:
         guard.check_rule(node)
         guard.check_fresh(node)
+    grad = node.grad
     before = [(operand, operand.grad) for operand in node._links()]
     _run_steps([node], by_hand)
     if strictly:
-        for operand, grad in before:
-            guard.check_gradient(node, operand, grad)
-    for watcher in watchers():
-        watcher.stepped(node, before, by_hand)
+        number = node._shown_number()
+        for operand, earlier in before:
+            if operand is not number:
+                guard.check_gradient(node, operand, earlier)
+    for watcher in told:
+        watcher.stepped(node, grad, before, by_hand)

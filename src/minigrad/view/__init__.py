@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..abilities import ABILITIES
 from ..files import write_atomically
 from ..graph import edges, topological_order
+from ..record import check_root
 from ..scalar import Value
 from .frames import play_of, room_for
 from .html import page_of, still_page_of
@@ -61,7 +62,7 @@ def trace(root: Value) -> tuple[list[Value], list[tuple[Value, Value]]]:
     The lessons have sets here; these are lists, in topological order, because a set would lose an
     edge of `a*a`, and its order changes from run to run.
     """
-    _check(root, "trace")
+    check_root(root, "trace")
     return topological_order(root), [(edge.operand, edge.node) for edge in edges(root)]
 
 
@@ -119,17 +120,12 @@ def to_html(root: Value, path: str | os.PathLike[str], rankdir: str = "LR") -> N
 
 
 def _scene(root: Any, what: str, rankdir: str, limit: int | None) -> Scene:
-    _check(root, what)
+    check_root(root, what)
     if rankdir not in ("LR", "TB"):
         raise ValueError(
             f"{what}: rankdir={rankdir!r}; write 'LR', left to right, or 'TB', top to bottom."
         )
     return scene_of(root, limit)
-
-
-def _check(root: Any, what: str) -> None:
-    if not isinstance(root, Value):
-        raise TypeError(f"{what}: got {type(root).__name__}; give it the Value to draw.")
 
 
 def _show(value: Value) -> dict[str, str]:

@@ -5,23 +5,23 @@ to see is one of them, and "×50". Nodes are told apart in two linear passes: by
 from the leaves up, then by how they are used, from the result down (so that a weight is not taken
 for an input). A run of one operation, each used by the next alone, as in a long sum, counts as a
 single node with many operands: otherwise each of its links would be at a depth of its own, and no
-two terms of a sum would be alike.
+two terms of a sum would be alike. Only operations that commute make runs: in a - b - c it matters
+which is which.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from ..graph import operands_of
-from ..ops import OPS
+from ..names import plural
+from ..ops import TABLE
 from .scene import Arrow, Scene, Span, Unit
 
 __all__ = ["collapsed", "unit_of"]
 
-_ORDERED = frozenset(OPS[name].code for name in ("sub", "div", "pow", "atan2", "exp_sub"))
+ORDERED = 3  # operands; of more than that nobody asks which is which
 
 
 class _Runs:
@@ -30,7 +30,7 @@ class _Runs:
     def __init__(self, order: list[Any]) -> None:
         self.heads: list[Any] = []  # operands before users
         self.operands: dict[int, list[Any]] = {}  # of the whole run, by its head
-        self.length: dict[int, int] = {}
+        self.members: dict[int, list[Any]] = {}  # the nodes of the run, by its head
         uses: dict[int, int] = {}
         for node in order:
             for operand in operands_of(node):
@@ -40,19 +40,34 @@ class _Runs:
             head = head_of.get(id(node), node)
             if head is node:
                 self.heads.append(node)
-            self.length[id(head)] = self.length.get(id(head), 0) + 1
+            self.members.setdefault(id(head), []).append(node)
             outside = self.operands.setdefault(id(head), [])
             for operand in operands_of(node):
-                alike = operand._op and operand._op == node._op and not operand.label
-                if alike and uses[id(operand)] == 1:
+                if _can_run(node, operand) and uses[id(operand)] == 1:
                     head_of[id(operand)] = head
                 else:
                     outside.append(operand)
         self.heads.reverse()
 
-    def is_ordered(self, head: Any) -> bool:
+    def tells_apart(self, head: Any) -> bool:
         """Whether it matters which operand is which; not in a long sum."""
-        return self.length[id(head)] == 1 and len(self.operands[id(head)]) <= 3
+        return len(self.members[id(head)]) == 1 and len(self.operands[id(head)]) <= ORDERED
+
+
+def _can_run(node: Any, operand: Any) -> bool:
+    row = TABLE[node._code]
+    return (
+        row.commutes
+        and row.arity == 2
+        and operand._code == node._code
+        and not operand.label
+        and not _is_by_hand(node)
+        and not _is_by_hand(operand)
+    )
+
+
+def _is_by_hand(node: Any) -> bool:
+    return node._rare is not None and node._rare.step is not None
 
 
 class _Numbers(dict[Any, int]):
@@ -67,24 +82,30 @@ def collapsed(order: list[Any]) -> Scene:
     """Draw one unit for all nodes that are alike."""
     runs = _Runs(order)
     kind, depth = _kinds(runs)
-    members: dict[int, list[Any]] = {}
+    alike: dict[int, list[Any]] = {}
     for head in runs.heads:
-        members.setdefault(kind[id(head)], []).append(head)
+        alike.setdefault(kind[id(head)], []).append(head)
     # An operand's kind is less deep than its user's, so this order is topological.
-    kinds = sorted(members, key=lambda number: depth[id(members[number][0])])
+    kinds = sorted(alike, key=lambda number: depth[id(alike[number][0])])
     place = {number: k for k, number in enumerate(kinds)}
     arrows: dict[tuple[int, int, int], Arrow] = {}
+    edges = 0
     for head in runs.heads:
         target = place[kind[id(head)]]
         for position, operand in enumerate(runs.operands[id(head)]):
+            edges += 1
             source = place[kind[id(operand)]]
-            slot = position if runs.is_ordered(head) else 0
+            slot = position if runs.tells_apart(head) else 0
             arrows.setdefault((target, slot, source), Arrow(source, target, slot))
     units = [
-        replace(unit_of(alike), count=sum(runs.length[id(head)] for head in alike))
-        for alike in (members[number] for number in kinds)
+        unit_of([node for head in alike[number] for node in runs.members[id(head)]])
+        for number in kinds
     ]
-    notice = f"{len(order):,} nodes drawn as {len(units):,}: those that are alike are one, ×n."
+    edges += len(order) - len(runs.heads)  # those inside the runs
+    notice = (
+        f"{plural(len(order), 'node')} and {plural(edges, 'arrow')} drawn as {len(units):,} and "
+        f"{len(arrows):,}: those that are alike are one, ×n."
+    )
     return Scene(tuple(units), tuple(arrows.values()), notice)
 
 
@@ -96,8 +117,9 @@ def _kinds(runs: _Runs) -> tuple[dict[int, int], dict[int, int]]:
     for head in runs.heads:
         operands = runs.operands[id(head)]
         parts = [made[id(operand)] for operand in operands]
-        shape = tuple(parts) if runs.is_ordered(head) else frozenset(parts)
-        made[id(head)] = shapes[head._op, bool(head.label), shape]
+        shape = tuple(parts) if runs.tells_apart(head) else frozenset(parts)
+        rule = (head._code, head._op, _is_by_hand(head))
+        made[id(head)] = shapes[rule, bool(head.label), shape]
         depth[id(head)] = 1 + max((depth[id(operand)] for operand in operands), default=0)
     kind: dict[int, int] = {}
     uses: dict[int, set[tuple[int, int]]] = {id(head): set() for head in runs.heads}
@@ -105,27 +127,29 @@ def _kinds(runs: _Runs) -> tuple[dict[int, int], dict[int, int]]:
     for head in reversed(runs.heads):
         mine = kind[id(head)] = numbers[made[id(head)], frozenset(uses[id(head)])]
         for position, operand in enumerate(runs.operands[id(head)]):
-            uses[id(operand)].add((mine, position if runs.is_ordered(head) else 0))
+            uses[id(operand)].add((mine, position if runs.tells_apart(head) else 0))
     return kind, depth
 
 
 def unit_of(alike: list[Any], hidden: int = 0) -> Unit:
     """Make the unit that stands for some nodes, or for one."""
-    labels = list(dict.fromkeys(str(head.label) for head in alike))
-    label = labels[0] if len(labels) == 1 else f"{next(filter(None, labels))} …"
+    first = alike[0]
+    labels = list(dict.fromkeys(str(node.label) for node in alike if node.label))
     return Unit(
-        label,
-        str(alike[0]._op),
-        _span(head.data for head in alike),
-        _span(head.grad for head in alike),
-        len(alike),
-        hidden,
-        alike[0]._code in _ORDERED and len(operands_of(alike[0])) == 2,
+        label=labels[0] + (" …" if len(labels) > 1 else "") if labels else "",
+        op=str(first._op),
+        data=_span([node.data for node in alike]),
+        grad=_span([node.grad for node in alike]),
+        count=len(alike),
+        hidden=hidden,
+        is_leaf=not first._operands,
+        is_ordered=bool(first._code)
+        and not TABLE[first._code].commutes
+        and 2 <= len(first._operands) <= ORDERED,
     )
 
 
-def _span(numbers: Iterable[float]) -> Span:
-    known = list(numbers)
-    if any(map(math.isnan, known)):
+def _span(numbers: list[float]) -> Span:
+    if any(map(math.isnan, numbers)):
         return Span(math.nan, math.nan)
-    return Span(min(known), max(known))
+    return Span(min(numbers), max(numbers))

@@ -36,12 +36,36 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
     _rankdir = "LR"
     _drawn = ""  # the source that the scene stands for
 
-    def pipe(self, format: str | None = None, **options: Any) -> Any:  # noqa: A002
+    def copy(self) -> Picture:
+        """Return another one like it."""
+        twin: Picture = super().copy()
+        twin._scene, twin._rankdir, twin._drawn = self._scene, self._rankdir, self._drawn
+        return twin
+
+    def pipe(
+        self,
+        format: str | None = None,  # noqa: A002 - here and below: Graphviz's own parameters
+        renderer: str | None = None,
+        formatter: str | None = None,
+        neato_no_op: bool | int | None = None,
+        quiet: bool = False,
+        *,
+        engine: str | None = None,
+        encoding: str | None = None,
+    ) -> Any:
         """Return the picture as bytes, or as text if an `encoding` is given."""
-        if _find_dot(options.get("engine") or self.engine):
-            return super().pipe(format, **options)
-        svg = self._own_svg(format or self.format)
-        return svg if options.get("encoding") else svg.encode()
+        if shutil.which(engine or self.engine):
+            return super().pipe(
+                format=format,
+                renderer=renderer,
+                formatter=formatter,
+                neato_no_op=neato_no_op,
+                quiet=quiet,
+                engine=engine,
+                encoding=encoding,
+            )
+        svg = self._own_svg(format or self.format, renderer or formatter)
+        return svg.encode().decode(encoding) if encoding else svg.encode()
 
     def render(
         self,
@@ -52,10 +76,11 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
         format: str | None = None,  # noqa: A002
         *,
         outfile: str | os.PathLike[str] | None = None,
+        raise_if_result_exists: bool = False,
         **options: Any,
     ) -> str:
         """Write the source and the picture beside it; return the picture's path."""
-        if _find_dot(options.get("engine") or self.engine):
+        if shutil.which(options.get("engine") or self.engine):
             path: str = super().render(
                 filename=filename,
                 directory=directory,
@@ -63,28 +88,33 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
                 cleanup=cleanup,
                 format=format,
                 outfile=outfile,
+                raise_if_result_exists=raise_if_result_exists,
                 **options,
             )
             return path
-        if outfile is not None:
-            format = format or Path(outfile).suffix[1:]  # noqa: A001
-            if directory is None:  # as Graphviz's own does it
-                outfile = Path(self.directory, outfile)
-            filename = filename or Path(outfile).with_suffix(".gv").name
-        svg = self._own_svg(format or self.format)  # first: it may raise, and then nothing is left
+        wanted = format or (Path(outfile).suffix[1:] if outfile is not None else self.format)
+        svg = self._own_svg(wanted, options.get("renderer") or options.get("formatter"))
+        if outfile is not None:  # as Graphviz's own does it
+            outfile = Path(self.directory, outfile) if directory is None else Path(outfile)
+            filename = filename or outfile.with_suffix(".gv").name
+        folder = Path(self.directory if directory is None else directory)
+        target = outfile or Path(folder, f"{filename or self.filename}.svg")
+        if raise_if_result_exists and Path(target).exists():
+            raise graphviz.FileExistsError(f"the output file exists: {os.fspath(target)!r}")
+        # Nothing is written before all that can be refused has been.
         source = self.save(filename, directory=directory)
-        target = Path(outfile) if outfile is not None else Path(f"{source}.svg")
         write_atomically(target, svg)
         if cleanup:
             os.remove(source)
         if view:
-            webbrowser.open(target.resolve().as_uri())
-        return str(target)
+            webbrowser.open(Path(target).resolve().as_uri())
+        return os.fspath(target)
 
-    def _own_svg(self, wanted: str) -> str:
-        if wanted != "svg":
+    def _own_svg(self, wanted: str, renderer: str | None) -> str:
+        if wanted != "svg" or renderer:
+            kind = f"{wanted}:{renderer}" if renderer else wanted or "such"
             raise GraphvizMissingError(
-                f"{wanted} pictures are made by Graphviz, and its dot program is not on the PATH. "
+                f"{kind} pictures are made by Graphviz, and its dot program is not on the PATH. "
                 f"{_REMEDY}, or ask for format='svg', which needs nothing."
             )
         if self._scene is None or self.source != self._drawn:
@@ -98,10 +128,6 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
 _REMEDY = "Install it (apt install graphviz, brew install graphviz, conda install graphviz)"
 
 
-def _find_dot(engine: str) -> str | None:
-    return shutil.which(engine)
-
-
 def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Picture:  # noqa: A002
     """Write the scene in Graphviz's language: a record for each value, a node for each op."""
     picture = Picture(format=format, graph_attr={"rankdir": rankdir})
@@ -110,10 +136,11 @@ def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Pictur
     for k, unit in enumerate(scene.units):
         picture.node(f"n{k}", label=_record(unit), shape="record")
         if unit.op:
-            picture.node(f"n{k}op", label=_quoted(unit.op))
+            picture.node(f"n{k}op", label=_quoted(unit.op) + (" …" if unit.hidden else ""))
             picture.edge(f"n{k}op", f"n{k}")
     for arrow in scene.arrows:
-        picture.edge(f"n{arrow.source}", f"n{arrow.target}op")
+        end = "op" if scene.units[arrow.target].op else ""
+        picture.edge(f"n{arrow.source}", f"n{arrow.target}{end}")
     picture._scene, picture._rankdir, picture._drawn = scene, rankdir, picture.source
     return picture
 

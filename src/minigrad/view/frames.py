@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..explain import Explanation, counted, explain_all
+from ..explain import Explanation, explain_all
 from ..graph import topological_order
-from ..names import brief, name_of, owner
-from ..record import Forward, Step, forward_steps, steps
+from ..names import brief, name_of, owner, plural
+from ..record import Forward, Step, forward_steps, overwritten, steps
 from .scene import Scene
 
 __all__ = ["play_of", "room_for"]
@@ -29,7 +29,8 @@ def play_of(root: Any, scene: Scene) -> dict[str, Any]:
     place = {id(node): k for k, node in enumerate(order)}
     arrow = {(a.target, a.position): k for k, a in enumerate(scene.arrows)}
     forward = [_start()] + [_forward(step, place, arrow) for step in forward_steps(root)]
-    right, broken = steps(root), steps(root, overwrite=True)
+    right = steps(root)
+    broken = overwritten(root, right)
     seed = _seed(root, place)
     return {
         "units": [
@@ -64,10 +65,10 @@ def _unit(node: Any, explanation: Explanation) -> dict[str, Any]:
         "paths": {
             "name": owner(node),
             "gradient": brief(explanation.gradient),
-            "count": counted(explanation.paths),
+            "count": plural(explanation.paths, "path"),
             "terms": [[brief(t.product), t.factors, t.path] for t in explanation.terms]
             + (
-                [[brief(explanation.rest), counted(explanation.rest_paths, "more "), ""]]
+                [[brief(explanation.rest), plural(explanation.rest_paths, "more path"), ""]]
                 if explanation.rest_paths
                 else []
             ),

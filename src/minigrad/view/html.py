@@ -16,7 +16,6 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ..names import readable
 from .scene import Scene
 from .svg import DARK, svg_of
 from .text import span
@@ -41,7 +40,7 @@ $body
 """)
 
 _PLAYER = Template("""<main data-playing="no" data-rule="+=">
-<h1>$heading</h1>
+<h1>$title<span data-player="value"> = $value</span></h1>
 <div class="bar" role="toolbar" aria-label="Player">
 $buttons
 <input type="range" data-player="slider" min="0" max="0" value="0" step="1" aria-label="Step">
@@ -75,7 +74,7 @@ Point at a variable, or reach it with <kbd>Tab</kbd>, to see its paths.</p>
 <script type="module">$script</script>""")
 
 _STILL = Template("""<main>
-<h1>$heading</h1>
+<h1>$title = $value</h1>
 <p>$notice</p>
 <div class="stage">
 $picture</div>
@@ -102,9 +101,9 @@ def page_of(
     """Make the page with the player."""
     script = (_FOLDER / "player.js").read_text(encoding="utf-8")
     body = _PLAYER.substitute(
-        heading=_heading(scene),
+        **_names(scene),
         buttons="\n".join(_button(name) for name in _ICONS),
-        picture=svg_of(scene, rankdir, is_live=True, room=room),
+        picture=svg_of(scene, rankdir, is_live=True, has_style=False, room=room),
         play=_inert(play),
         script=script,
     )
@@ -114,9 +113,9 @@ def page_of(
 def still_page_of(scene: Scene, rankdir: str = "LR") -> str:
     """Make a page without the player, for graphs that are too large to play."""
     body = _STILL.substitute(
-        heading=_heading(scene),
+        **_names(scene),
         notice=escape(scene.notice),
-        picture=svg_of(scene, rankdir, is_live=True),
+        picture=svg_of(scene, rankdir, has_style=False),
     )
     return _page(scene, body, "")
 
@@ -127,14 +126,12 @@ def _page(scene: Scene, body: str, scripts: str) -> str:
         f"default-src 'none'; {scripts}style-src '{_hash(style)}'; base-uri 'none'; "
         "form-action 'none'"
     )
-    title = f"minigrad: {_heading(scene)}"
+    title = f"minigrad: {escape(scene.title)}"
     return _PAGE.substitute(policy=policy, title=title, style=style, body=body)
 
 
-def _heading(scene: Scene) -> str:
-    result = scene.units[-1]
-    name = readable(result.label or result.op) or "a number"
-    return escape(f"{name} = {span(result.data)}")
+def _names(scene: Scene) -> dict[str, str]:
+    return {"title": escape(scene.title), "value": escape(span(scene.units[-1].data))}
 
 
 def _button(name: str) -> str:

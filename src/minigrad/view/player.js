@@ -5,7 +5,7 @@
 // frame to another touches only the fields that change in between, so that scrubbing stays quick.
 
 const STEP_MS = 900;
-const SMALLEST = 0.65; // of its size: a picture that is a little too wide is made to fit
+const SMALLEST = 0.8; // of its size: a picture that is a little too wide is made to fit
 
 export function mount(page, play) {
   const find = (name) => page.querySelector(`[data-player="${name}"]`);
@@ -74,6 +74,7 @@ export function mount(page, play) {
     find("title").textContent = frame.title;
     find("text").textContent = isAsked ? frame.asked : frame.text;
     find("note").textContent = (isAsked ? frame.asked_note : frame.note) ?? "";
+    if (!isAsked && page.ownerDocument.activeElement === find("reveal")) find("forward").focus();
     find("reveal").hidden = !isAsked;
     const last = run().frames.length - 1;
     slider.max = last;
@@ -136,6 +137,8 @@ export function mount(page, play) {
     pause();
     state.isPredicting = predicts.checked;
     state.isShown = true; // what is there already is not asked for
+    find("value").hidden = predicts.checked; // the heading would tell the end
+    if (chosen !== null) list(play.units[chosen].paths);
     showAll();
   });
 

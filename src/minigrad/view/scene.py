@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..names import json_number, readable
+from ..names import json_number, plural, readable
 
 __all__ = ["Arrow", "Scene", "Span", "Unit"]
 
@@ -26,11 +26,12 @@ class Unit:
     """An operation and its value, or a leaf; or several that are alike."""
 
     label: str
-    op: str  # empty for a leaf
+    op: str  # empty for a leaf, and for a node made by hand without a name for its operation
     data: Span
     grad: Span
     count: int = 1
     hidden: int = 0  # operands that are not drawn
+    is_leaf: bool = False
     is_ordered: bool = False  # whether swapping its operands would change it: - / **
 
 
@@ -63,6 +64,7 @@ class Scene:
                     "grad": [json_number(x) for x in unit.grad],
                     "count": unit.count,
                     "hidden": unit.hidden,
+                    "leaf": unit.is_leaf,
                     "ordered": unit.is_ordered,
                 }
                 for k, unit in enumerate(self.units)
@@ -74,14 +76,14 @@ class Scene:
             "notice": self.notice,
         }
 
+    @property
+    def title(self) -> str:
+        """What the result is called."""
+        return readable(self.units[-1].label or self.units[-1].op) or "a number"
+
     def description(self) -> str:
         """Tell in a sentence or two what there is to see, for those who cannot."""
-        result, leaves = self.units[-1], sum(not unit.op for unit in self.units)
-        name = readable(result.label or result.op) or "a single number"
+        leaves = sum(unit.is_leaf for unit in self.units)
         operations = len(self.units) - leaves
-        counts = f"{_plural(leaves, 'leaf', 'leaves')} and {_plural(operations, 'operation')}"
-        return f"Expression graph of {name}: {counts}. {self.notice}".rstrip()
-
-
-def _plural(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+        counts = f"{plural(leaves, 'leaf', 'leaves')} and {plural(operations, 'operation')}"
+        return f"Expression graph of {self.title}: {counts}. {self.notice}".rstrip()

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from ..names import readable, width_of
+from ..names import plural, readable, width_of
 from .layout import Layout, Point, layout
+from .placing import PORT_GAP
 from .scene import Scene, Unit
 from .text import span
 
@@ -24,7 +25,6 @@ __all__ = ["DARK", "svg_of"]
 COLUMN = 7.3  # the width of a character of 12 px
 PADDING = 8.0
 HEIGHT = 26.0  # of an operation and of a row of cells
-PORT = 9.0  # between two arrows into the same operation
 STALK = 12.0  # from the operation to its value
 HEAD = 7.0  # an arrow's head
 LONGEST = 60  # columns of a label; the rest of it is in the tooltip
@@ -68,15 +68,16 @@ class _Box:
             self.cells.insert(0, _Cell("text", label, width_of(label)))
         widths = [cell.columns * COLUMN + 2 * PADDING for cell in self.cells]
         if is_flat:
-            self.cell_sizes = [(width, HEIGHT) for width in widths]
-            self.box = (sum(widths), HEIGHT)
+            height = max(HEIGHT, PORT_GAP * (operands - 1) + 18) if not unit.op else HEIGHT
+            self.cell_sizes = [(width, height) for width in widths]
+            self.box = (sum(widths), height)
         else:
             self.cell_sizes = [(max(widths), HEIGHT - 4)] * len(widths)
             self.box = (max(widths), (HEIGHT - 4) * len(widths))
         self.op = _cut(readable(unit.op)) + (" …" if unit.hidden else "")
         self.op_size = (0.0, 0.0)
         if self.op:
-            along = max(HEIGHT, PORT * (operands - 1) + 18)
+            along = max(HEIGHT, PORT_GAP * (operands - 1) + 18)
             wide = max(HEIGHT, width_of(self.op) * COLUMN + 12)
             self.op_size = (wide, along) if is_flat else (max(wide, along), HEIGHT)
 
@@ -106,7 +107,7 @@ class _Box:
                 f'height="{_n(oh)}" rx="{round_}" fill="{OPERATION}" stroke="{RIM}"/>',
                 _text("text", op_at[0] + ow / 2, op_at[1] + oh / 2, self.op),
             ]
-        kind, fill = ("mg-box", RESULT) if self.op else ("mg-box mg-leaf", LEAF)
+        kind, fill = ("mg-box mg-leaf", LEAF) if self.unit.is_leaf else ("mg-box", RESULT)
         parts.append(
             f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" '
             f'rx="3" fill="{fill}" stroke="{EDGE}"/>'
@@ -125,12 +126,14 @@ def svg_of(
     rankdir: str = "LR",
     *,
     is_live: bool = False,
+    has_style: bool = True,
     room: Sequence[tuple[int, int]] = (),
 ) -> str:
     """Draw the scene from left to right (LR) or from top to bottom (TB).
 
     `is_live` numbers units and arrows for the player and lets the keyboard reach them; `room` keeps
-    columns free in each unit for what its data and its grad will read later.
+    columns free in each unit for what its data and its grad will read later. Without `has_style`
+    the page around the picture has to hold `DARK`.
     """
     operands = [0] * len(scene.units)
     for arrow in scene.arrows:
@@ -149,13 +152,14 @@ def svg_of(
         width = max(width, width_of(notice) * COLUMN + 2 * PADDING)
         height += 22
     size = f'viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}"'
+    role = "group" if is_live else "img"  # what is inside an img is not read out
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="mg" {size} role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="mg" {size} role="{role}" '
         f'font-family="{FONT}" font-size="12">',
-        f"<title>{_xml(_title(scene))}</title>",
+        f"<title>{_xml(scene.title)}</title>",
         f"<desc>{_xml(scene.description())}</desc>",
     ]
-    if not is_live:  # the player's page has it in its own style sheet
+    if has_style:
         parts.append(f"<style>{DARK}</style>")
     parts.append(
         f'<rect class="mg-paper" width="{_n(width)}" height="{_n(height)}" fill="{PAPER}"/>'
@@ -208,7 +212,7 @@ def _units(boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
     parts = [f'<g stroke="{EDGE}" stroke-width="1" {_CENTRED}>']
     for k, (box, corner) in enumerate(zip(boxes, plan.corners, strict=True)):
         name = _describe(box.unit)
-        live = f' data-unit="{k}" tabindex="0" role="button"' if is_live else ""
+        live = f' data-unit="{k}" tabindex="0" role="img"' if is_live else ""
         parts.append(
             f'<g class="mg-unit"{live} transform="translate({_n(corner.x)} {_n(corner.y)})">'
         )
@@ -219,23 +223,21 @@ def _units(boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
 
 
 def _describe(unit: Unit) -> str:
-    name = readable(unit.label) or ("result" if unit.op else "number")
+    name = readable(unit.label) or ("number" if unit.is_leaf else "result")
     made = f" = {readable(unit.op)}" if unit.op else ""
     many = f", {unit.count:,} of them" if unit.count > 1 else ""
-    hidden = f", {unit.hidden:,} operands not drawn" if unit.hidden else ""
+    hidden = f", {plural(unit.hidden, 'operand')} not drawn" if unit.hidden else ""
     return f"{name}{made}, data {span(unit.data)}, grad {span(unit.grad)}{many}{hidden}"
-
-
-def _title(scene: Scene) -> str:
-    result = scene.units[-1]
-    return readable(result.label or result.op) or "a number"
 
 
 def _text(kind: str, x: float, y: float, text: str) -> str:
     fill = {"data": DATA, "grad": GRAD}.get(kind, INK)
-    space = ' xml:space="preserve"' if "  " in text or text != text.strip() else ""
+    extra = ' xml:space="preserve"' if "  " in text or text != text.strip() else ""
+    if kind == "text" and not text.isascii():  # no font has all scripts, some are wider than ours
+        length = _n(width_of(text) * COLUMN)
+        extra += f' textLength="{length}" lengthAdjust="spacingAndGlyphs"'
     return (
-        f'<text class="mg-{kind}" x="{_n(x)}" y="{_n(y)}" fill="{fill}" stroke="none"{space}>'
+        f'<text class="mg-{kind}" x="{_n(x)}" y="{_n(y)}" fill="{fill}" stroke="none"{extra}>'
         f"{_xml(text)}</text>"
     )
 
@@ -247,7 +249,12 @@ def _curve(points: Sequence[Point]) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    """Shorten a label to LONGEST columns."""
+    if width_of(text) <= LONGEST:
+        return text
+    while width_of(text) >= LONGEST:
+        text = text[:-1]
+    return text + "…"
 
 
 def _n(x: float) -> str:

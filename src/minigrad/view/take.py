@@ -7,56 +7,60 @@ if that is still too much, only what is nearest to the result is drawn. Either w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..graph import operands_of, topological_order
+from ..names import plural
 from .collapse import collapsed, unit_of
 from .scene import Arrow, Scene
 
 __all__ = ["LIMIT", "scene_of"]
 
 LIMIT = 500  # units; with more of them nobody sees anything
+ARROWS = 3  # for each unit of the limit; a fan of thousands is as hard to look at
 WALK = 100_000  # nodes; repeats are not looked for in more than that
+FAN = 12  # operands that a unit of a picture that is cut shows at most
 
 
 def scene_of(root: Any, limit: int | None = LIMIT) -> Scene:
     """Take the picture of the graph under `root` as it is now.
 
-    More than `limit` units are collapsed or cut, with a notice; None draws them all.
+    More than `limit` units, or three times as many arrows, are collapsed or cut, with a notice;
+    None draws them all.
     """
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise ValueError(f"limit={limit!r}: give the largest number of units, or None for all.")
     if limit is None:
         return _whole(topological_order(root))
-    near = _nearest(root, WALK)
-    if len(near) > WALK:
-        notice = f"More than {WALK:,} nodes: only the {limit:,} nearest to the result are drawn."
-        return _cut(near[:limit], notice)
+    walk = max(limit, WALK)
+    near = _nearest(root, walk)
+    if len(near) > walk:
+        return _cut(near[:limit], f"More than {plural(walk, 'node')}")
     order = topological_order(root)
-    if len(order) <= limit:
+    arrows = sum(len(operands_of(node)) for node in order)
+    if len(order) <= limit and arrows <= ARROWS * limit:
         return _whole(order)
     repeats = collapsed(order)
-    if len(repeats.units) <= limit:
+    if len(repeats.units) <= limit and len(repeats.arrows) <= ARROWS * limit:
         return repeats
-    return _cut(
-        near[:limit],
-        f"{len(order):,} nodes: only the {limit:,} nearest to the result are drawn.",
-    )
+    return _cut(near[:limit], f"{plural(len(order), 'node')} and {plural(arrows, 'arrow')}")
+
+
+Slots = Callable[[Any], list[tuple[int, Any]]]  # a node's operands with their positions
 
 
 def _whole(order: list[Any]) -> Scene:
-    return _scene(order, operands_of, "")
+    return _scene(order, lambda node: list(enumerate(operands_of(node))), "")
 
 
-def _scene(order: list[Any], drawn: Callable[[Any], Sequence[Any]], notice: str) -> Scene:
+def _scene(order: list[Any], drawn: Slots, notice: str) -> Scene:
     place = {id(node): k for k, node in enumerate(order)}
     units = [unit_of([node], len(operands_of(node)) - len(drawn(node))) for node in order]
     arrows = [
         Arrow(place[id(operand)], k, position)
         for k, node in enumerate(order)
-        for position, operand in enumerate(operands_of(node))
-        if id(operand) in place
+        for position, operand in drawn(node)
     ]
     return Scene(tuple(units), tuple(arrows), notice)
 
@@ -74,11 +78,14 @@ def _nearest(root: Any, most: int) -> list[Any]:
     return found
 
 
-def _cut(kept: list[Any], notice: str) -> Scene:
+def _cut(kept: list[Any], size: str) -> Scene:
     """Draw these nodes alone; each says how many of its operands are left out."""
     members = {id(node) for node in kept}
 
-    def drawn(node: Any) -> list[Any]:
-        return [operand for operand in operands_of(node) if id(operand) in members]
+    def drawn(node: Any) -> list[tuple[int, Any]]:
+        slots = enumerate(operands_of(node))
+        return [(position, x) for position, x in slots if id(x) in members][:FAN]
 
-    return _scene(topological_order(kept[0], drawn), drawn, notice)
+    order = topological_order(kept[0], lambda node: [operand for _, operand in drawn(node)])
+    shown = plural(len(order), "node")
+    return _scene(order, drawn, f"{size}; here are the {shown} nearest to the result.")

@@ -5,7 +5,7 @@ What is used more than once is written out where it comes first, and afterwards 
 
 from __future__ import annotations
 
-from ..names import brief, readable
+from ..names import brief, plural, readable
 from .scene import Scene, Span, Unit
 
 __all__ = ["span", "text_of"]
@@ -46,12 +46,16 @@ def text_of(scene: Scene) -> str:
 
 def _name(unit: Unit) -> str:
     label, op = readable(unit.label), readable(unit.op)
-    return f"{label} = {op}" if label and op else label or op or "number"
+    return f"{label} = {op}" if label and op else label or op or _anonymous(unit)
+
+
+def _anonymous(unit: Unit) -> str:
+    return "number" if unit.is_leaf else "result"
 
 
 def _line(unit: Unit) -> str:
     many = f" ×{unit.count:,}" if unit.count > 1 else ""
-    hidden = f"   (… {unit.hidden:,} operands not drawn)" if unit.hidden else ""
+    hidden = f"   (… {plural(unit.hidden, 'operand')} not drawn)" if unit.hidden else ""
     return f"{_name(unit)}{many}   data {span(unit.data)}   grad {span(unit.grad)}{hidden}"
 
 
