@@ -41,17 +41,22 @@ def improve(graph: Layers) -> None:
     search = Reinsertion(graph, min(least + each * items, most))
     starts.sort(key=_crossed)
     best = min([_search(graph, search, start) for start in starts], key=_crossed)
+    current = best
     numbers = Random(0)  # always the same ones
     for kick in range(KICKS):
         if not best[0] or search.effort_spent():
             break
-        order = [layer[:] for layer in best[1]]
+        order = [layer[:] for layer in current[1]]
         if kick % 2:
             _shake(order, numbers)
         else:
             _sweep(graph, order, forward=kick % 4 == 0)
-        # Equally good is good enough: the next kick then starts from somewhere else.
-        best = min(_search(graph, search, (crossings(graph, order), order)), best, key=_crossed)
+        # Equally good is good enough to start the next kick from somewhere else. Of equals the
+        # first one is drawn: it is the closest to the order in which the operands were written.
+        current = min(
+            _search(graph, search, (crossings(graph, order), order)), current, key=_crossed
+        )
+        best = min(best, current, key=_crossed)
     graph.layers = best[1]
 
 
