@@ -5,7 +5,7 @@
 
 This is the demonstration that micrograd made famous, on minigrad. Read it from top to bottom: some
 data, a model, a loss, a loop. Everything that is learnt here is 337 numbers, each of them a `Value`
-that knows what depends on it. Pictures need matplotlib: pip install 'minigrad[plot]'.
+that knows what depends on it. Pictures need matplotlib: pip install matplotlib.
 """
 
 from __future__ import annotations

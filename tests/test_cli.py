@@ -176,6 +176,7 @@ def test_steps_right_and_broken():
         (["draw", "a", "a=1", "--rankdir", "up"], "--rankdir up: write LR"),
         (["explain", "a", "a=1", "--of", "b"], "--of b: the variables are a"),
         (["play", "a b", "a=1"], "minigrad play: "),
+        (["draw", "a", "a=1", "--outptu", "x.svg"], "there is no option --outptu; --help lists"),
         (["play", "a", "a=1", "-o", "x.txt"], "name a file that ends in .html"),
         (["draw", "a", "a=1", "-o", ""], "the ending '' is not known"),
         (["steps", "q(a)", "a=1"], "minigrad steps: "),

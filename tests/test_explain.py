@@ -136,6 +136,11 @@ def test_no_path():
     assert repr(explanation) == str(explanation)
 
 
+def test_swapped_arguments_are_noticed():
+    result, a, *_ = by_hand()
+    assert str(result.explain(a)).endswith("(the other way there is: swap the two)")
+
+
 def test_the_result_itself():
     result, *_ = by_hand()
     assert str(explain(result, result)) == "*: 1 (*) = 1"

@@ -19,7 +19,7 @@ from pictures import GRAPHS, diamond, named, neuron
 from test_names import HARD
 
 import minigrad
-from minigrad import Value, play, to_html
+from minigrad import Value, nn, play, to_html
 from minigrad.names import brief, readable, width_of
 from minigrad.view.frames import play_of, room_for
 from minigrad.view.take import scene_of
@@ -426,6 +426,9 @@ def test_playing_and_pausing(window):
     assert page.page.get_attribute('[data-player="play"]', "aria-label") == "Play"
     page.click("play")  # from the start again
     assert page.text("count") == "0 / 14"
+    page.page.select_option('[data-player="speed"]', "10")
+    page.page.clock.run_for(900)
+    assert page.text("count") == "10 / 14"
 
 
 @pytest.mark.browser
@@ -514,7 +517,7 @@ def test_predicting(window):
 def test_every_control_has_a_name_and_can_be_reached(window):
     page = window(diamond())
     names = []
-    for _ in range(8 + 7):
+    for _ in range(10 + 7):
         page.press("Tab")
         names.append(
             page.page.evaluate(
@@ -524,10 +527,31 @@ def test_every_control_has_a_name_and_can_be_reached(window):
             )
         )
     assert names[:6] == ["First step", "Step back", "Play", "Step forward", "Last step", "Step"]
-    assert names[6:8] == ["break it: = for +=", "predict"]
-    assert names[8] == "a, data 2, grad 0"
-    assert len(names) == 15
+    assert names[6:9] == ["break it: = for +=", "predict", "fit"]
+    assert names[9].startswith("speed")
+    assert names[10] == "a, data 2, grad 0"
     assert all(names)
+
+
+@pytest.mark.browser
+def test_what_happens_is_in_sight(window):
+    page = window(nn.MLP(2, [4, 4, 1], seed=1)([1.0, -2.0]))
+    last = int(page.text("count").split("/")[1])
+    inside = """([stage, units]) => {
+        const frame = stage.getBoundingClientRect();
+        return units.every((unit) => {
+            const box = unit.getBoundingClientRect();
+            return box.left >= frame.left && box.right <= frame.right;
+        });
+    }"""
+    stage = page.page.query_selector('[data-player="stage"]')
+    for frame in range(1, last, 7):
+        page.scrub(frame)
+        units = page.page.query_selector_all("[data-unit].is-active, [data-unit].is-target")
+        assert page.page.evaluate(inside, [stage, units])
+    page.press("Home")
+    page.page.check('[data-player="fit"]')
+    assert page.page.evaluate("(s) => s.scrollWidth <= s.clientWidth", stage)
 
 
 @pytest.mark.browser

@@ -126,7 +126,7 @@ except ImportError as error:
 """
     said = python(program)
     assert said.startswith("matplotlib minigrad.plot draws with matplotlib")
-    assert "pip install 'minigrad[plot]'" in said
+    assert "pip install matplotlib" in said
 
 
 # ---- the decision boundary --------------------------------------------------------------------

@@ -80,8 +80,8 @@ def test_repeats_are_counted_right():
     assert len(scene.units) < 40
     assert sum(unit.count for unit in scene.units) == len(order)
     assert scene.notice == (
-        f"{len(order):,} nodes and {len(edges(total)):,} arrows drawn as {len(scene.units)} and "
-        f"{len(scene.arrows)}: those that are alike are one, ×n."
+        f"{len(order):,} nodes and {len(edges(total)):,} arrows drawn as {len(scene.units)} boxes "
+        f"and {len(scene.arrows)} arrows; ×n stands for n alike."
     )
     # The weights of the first layer are six, of the second three; each has a unit of its own,
     # apart from the inputs, of which there are forty times two, drawn for each of three neurons.
@@ -112,10 +112,21 @@ def test_spans_are_over_all_nodes_that_a_unit_stands_for():
     power = a
     for _ in range(600):
         power = power * a
-    (unit,) = [unit for unit in scene_of(power).units if unit.op]
+    unit, result = [unit for unit in scene_of(power.sqrt()).units if unit.op]
     assert unit.count == 600
     assert unit.data.low == pytest.approx(1.01**2)
     assert unit.data.high == pytest.approx(1.01**601)
+    assert result.data.low == result.data.high == pytest.approx(1.01**300.5)
+
+
+def test_the_result_is_one_number():
+    total = Value(0.5)
+    for _ in range(600):
+        total = total + 1.0
+    (unit,) = [unit for unit in scene_of(total).units if unit.op]
+    assert (unit.count, unit.data) == (600, (600.5, 600.5))
+    total.label = "out"
+    assert [(u.label, u.count) for u in scene_of(total).units if u.op] == [("", 599), ("out", 1)]
 
 
 @pytest.mark.parametrize("step", [lambda x, y: x - y, lambda x, y: y - x, lambda x, y: x / y])
@@ -145,7 +156,7 @@ def test_fans_are_collapsed_too():
     a = Value(1.0, label="a")
     scene = scene_of(minigrad.sum([a] * 12_000))
     assert (len(scene.units), len(scene.arrows)) == (2, 1)
-    assert scene.notice.startswith("2 nodes and 12,000 arrows drawn as 2 and 1")
+    assert scene.notice.startswith("2 nodes and 12,000 arrows drawn as 2 boxes and 1 arrow;")
     leaves = [Value(float(k)) for k in range(60)]
     sums = [minigrad.sum(leaves[k:]) * minigrad.mean(leaves[: k + 1]) for k in range(60)]
     many = scene_of(minigrad.sum(sums), limit=100)

@@ -199,6 +199,7 @@ print([hashlib.sha256(p.encode()).hexdigest() for p in pictures])
         (lambda: view.to_svg(Value(1.0), "RL"), ValueError, "rankdir='RL'; write 'LR'"),
         (lambda: view.trace([Value(1.0)]), TypeError, "trace: got list"),
         (lambda: view.play(None), TypeError, "play: got NoneType"),
+        (lambda: view.to_html(2.0, "x.html"), TypeError, "to_html: got float"),
         (lambda: view.draw_dot("o"), TypeError, "draw_dot: got str"),
     ],
 )

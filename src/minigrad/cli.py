@@ -42,7 +42,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print it.")
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Write scalars. See every gradient."""
@@ -79,7 +82,9 @@ Assignments = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-Direction = Annotated[str, typer.Option("--rankdir", help="LR, left to right, or TB.")]
+Direction = Annotated[
+    str, typer.Option("--rankdir", help="LR, left to right, or TB, top to bottom.")
+]
 
 
 @_command
@@ -231,6 +236,8 @@ def _write(path: Path, make: Callable[[], str], force: bool) -> None:
 def _variables(assignments: list[str]) -> dict[str, Value]:
     variables: dict[str, Value] = {}
     for assignment in assignments:
+        if assignment.startswith("--"):
+            raise ExpressionError(f"there is no option {assignment}; --help lists them.")
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals or not name.isidentifier() or not name.isascii():
             raise ExpressionError(f"{assignment!r} is not of the form name=number, such as a=2.")

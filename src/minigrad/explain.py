@@ -70,7 +70,9 @@ class Explanation:
         """The sum in one line, its terms in the order in which the expression was written."""
         name = name_of(self.variable)
         if not self.paths:
-            return f"{name}: no path leads to {name_of(self.result)}, so the gradient is 0"
+            text = f"{name}: no path leads to {name_of(self.result)}, so the gradient is 0"
+            is_swapped = any(node is self.result for node in topological_order(self.variable))
+            return f"{text} (the other way there is: swap the two)" if is_swapped else text
         written = sorted(self.terms, key=lambda term: term.positions)
         parts = [(term.product, term.path) for term in written]
         if self.rest_paths:
@@ -94,7 +96,8 @@ class Explanation:
         from rich.table import Table  # only who asks for a table needs rich
         from rich.text import Text
 
-        title = f"gradient of {name_of(self.result)} with respect to {name_of(self.variable)}"
+        result = name_of(self.result) if self.result.label else "the result"
+        title = f"gradient of {result} with respect to {name_of(self.variable)}"
         table = Table(title=Text(title), show_footer=True)
         table.add_column("path", footer=Text(f"{plural(self.paths, 'path')} in all"))
         table.add_column("local derivatives", justify="right")

@@ -220,7 +220,7 @@ def _matplotlib(name: str) -> Any:
     except ImportError as error:
         raise ImportError(
             "minigrad.plot draws with matplotlib, which could not be imported "
-            f"({error}). Install it: pip install 'minigrad[plot]'",
+            f"({error}). Install it: pip install matplotlib",
             name="matplotlib",
         ) from error
 

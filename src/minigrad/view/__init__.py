@@ -84,8 +84,8 @@ def to_json(root: Value, *, limit: int | None = LIMIT) -> str:
 class Player:
     """The step player of a graph. A notebook shows it; `html` is the page, to save or to serve."""
 
-    def __init__(self, root: Value, rankdir: str = "LR") -> None:
-        scene = _scene(root, "play", rankdir, LIMIT)
+    def __init__(self, root: Value, rankdir: str = "LR", what: str = "play") -> None:
+        scene = _scene(root, what, rankdir, LIMIT)
         if scene.notice:  # too large to be played
             self.html = still_page_of(scene, rankdir)
             return
@@ -116,7 +116,7 @@ def play(root: Value, rankdir: str = "LR") -> Player:
 
 def to_html(root: Value, path: str | os.PathLike[str], rankdir: str = "LR") -> None:
     """Write the step player as one file that needs no network."""
-    Player(root, rankdir).save(path)
+    Player(root, rankdir, "to_html").save(path)
 
 
 def _scene(root: Any, what: str, rankdir: str, limit: int | None) -> Scene:

@@ -12,6 +12,7 @@ which is which.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from ..graph import operands_of
@@ -60,6 +61,7 @@ def _can_run(node: Any, operand: Any) -> bool:
         row.commutes
         and row.arity == 2
         and operand._code == node._code
+        and not node.label
         and not operand.label
         and not _is_by_hand(node)
         and not _is_by_hand(operand)
@@ -101,10 +103,13 @@ def collapsed(order: list[Any]) -> Scene:
         unit_of([node for head in alike[number] for node in runs.members[id(head)]])
         for number in kinds
     ]
+    result = unit_of(order[-1:])  # one number, also where it ends a run
+    units[-1] = replace(units[-1], data=result.data, grad=result.grad)
     edges += len(order) - len(runs.heads)  # those inside the runs
     notice = (
-        f"{plural(len(order), 'node')} and {plural(edges, 'arrow')} drawn as {len(units):,} and "
-        f"{len(arrows):,}: those that are alike are one, ×n."
+        f"{plural(len(order), 'node')} and {plural(edges, 'arrow')} drawn as "
+        f"{plural(len(units), 'box', 'boxes')} and {plural(len(arrows), 'arrow')}; "
+        "×n stands for n alike."
     )
     return Scene(tuple(units), tuple(arrows.values()), notice)
 

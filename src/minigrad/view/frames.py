@@ -39,8 +39,8 @@ def play_of(root: Any, scene: Scene) -> dict[str, Any]:
         ],
         "arrows": [[a.source, a.target] for a in scene.arrows],
         "forward": forward,
-        "right": [seed, *(_step(step, place, arrow) for step in right), _end(right)],
-        "broken": [seed, *(_overwrite(step, place, arrow) for step in broken), _end(broken)],
+        "right": [seed, *(_step(step, place, arrow) for step in right), _end(right, order)],
+        "broken": [seed, *(_overwrite(step, place, arrow) for step in broken), _end(broken, order)],
     }
 
 
@@ -170,13 +170,14 @@ def _places(step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int]
     return {"units": [k], "target": target, "arrows": [arrow[k, step.position]]}
 
 
-def _end(played: list[Step]) -> Frame:
+def _end(played: list[Step], order: list[Any]) -> Frame:
     last = {id(step.operand): step for step in played}
     wrong = [
         f"{owner(step.operand)} {brief(step.after)} ≠ {brief(step.right)}"
         for step in last.values()
         if step.is_wrong
     ]
-    if not wrong:
-        return _frame("end", "Every gradient is there.", "Point at a variable to see its paths.")
-    return _frame("end", "These gradients are wrong:", ", ".join(wrong))
+    title, text = "Every gradient is there.", "Point at a variable to see its paths."
+    if wrong:
+        title, text = "These gradients are wrong:", ", ".join(wrong)
+    return _frame("end", title, text, units=[len(order) - 1])

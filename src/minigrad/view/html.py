@@ -48,6 +48,9 @@ $buttons
 <label><input type="checkbox" role="switch" data-player="broken"> break it:
 <code>=</code> for <code>+=</code></label>
 <label><input type="checkbox" role="switch" data-player="predict"> predict</label>
+<label><input type="checkbox" data-player="fit"> fit</label>
+<label>speed <select data-player="speed"><option value="1">1×</option>
+<option value="3">3×</option><option value="10">10×</option></select></label>
 </div>
 <section class="caption" data-player="caption" aria-live="polite" aria-label="This step">
 <div>
@@ -75,7 +78,7 @@ Point at a variable, or reach it with <kbd>Tab</kbd>, to see its paths.</p>
 
 _STILL = Template("""<main>
 <h1>$title = $value</h1>
-<p>$notice</p>
+<p>Too large to step through, so here is a still picture. $notice</p>
 <div class="stage">
 $picture</div>
 </main>""")

@@ -5,6 +5,7 @@
 // frame to another touches only the fields that change in between, so that scrubbing stays quick.
 
 const STEP_MS = 900;
+const MARGIN = 24; // px around what is kept in sight
 const SMALLEST = 0.8; // of its size: a picture that is a little too wide is made to fit
 
 export function mount(page, play) {
@@ -65,8 +66,7 @@ export function mount(page, play) {
     ];
     if (frame.target !== null) lit.push([units[frame.target], "is-target"]);
     for (const [element, name] of lit) element.classList.add(name);
-    const centre = lit.length ? lit[lit.length - 1][0] : null;
-    if (centre) keepInSight(find("stage"), centre);
+    keepInSight(find("stage"), lit.map(([element]) => element).filter((e) => units.includes(e)));
   }
 
   function tell(frame) {
@@ -106,7 +106,8 @@ export function mount(page, play) {
     page.dataset.playing = "yes";
     find("play").setAttribute("aria-label", "Pause");
     find("caption").setAttribute("aria-live", "off"); // a reader could not keep up
-    state.timer = setInterval(() => (state.isShown ? show(state.frame + 1) : pause()), STEP_MS);
+    const pace = STEP_MS / Number(find("speed").value);
+    state.timer = setInterval(() => (state.isShown ? show(state.frame + 1) : pause()), pace);
   }
 
   function go(to) {
@@ -124,6 +125,12 @@ export function mount(page, play) {
   };
   for (const [name, action] of Object.entries(actions)) find(name).addEventListener("click", action);
   slider.addEventListener("input", () => go(Number(slider.value)));
+  find("speed").addEventListener("change", () => {
+    if (state.timer) {
+      pause();
+      start();
+    }
+  });
 
   const breaks = find("broken");
   breaks.addEventListener("change", () => {
@@ -155,9 +162,10 @@ export function mount(page, play) {
   page.ownerDocument.addEventListener("keydown", (event) => {
     const action = keys[event.key];
     if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
-    const isControl = event.target.closest("button, input, a");
+    const isControl = event.target.closest("button, input, select, a");
     if (isControl && [" ", "Enter"].includes(event.key)) return; // the control's own business
-    if (event.target === slider && /^(Arrow|Home|End)/.test(event.key)) return;
+    const hasArrows = event.target === slider || event.target === find("speed");
+    if (hasArrows && /^(Arrow|Home|End)/.test(event.key)) return;
     event.preventDefault();
     action();
   });
@@ -196,7 +204,7 @@ export function mount(page, play) {
     find("paths-head").textContent = head;
     const rows = paths.terms.map(([product, factors, path]) => {
       const row = page.ownerDocument.createElement("tr");
-      row.append(cell(secret(product)), cell(factors), cell(path));
+      row.append(cell(secret(product)), cell(secret(factors)), cell(path));
       return row;
     });
     find("paths-terms").replaceChildren(...rows);
@@ -221,11 +229,13 @@ export function mount(page, play) {
 
   const [width, height] = [svg.width.baseVal.value, svg.height.baseVal.value];
   function fit() {
-    const scale = Math.max(SMALLEST, Math.min(1, find("stage").clientWidth / width));
+    const smallest = find("fit").checked ? 0 : SMALLEST;
+    const scale = Math.max(smallest, Math.min(1, find("stage").clientWidth / width));
     svg.setAttribute("width", width * scale);
     svg.setAttribute("height", height * scale);
   }
   page.ownerDocument.defaultView.addEventListener("resize", fit);
+  find("fit").addEventListener("change", fit);
 
   fit();
   pause();
@@ -260,14 +270,26 @@ function lastUpTo(history, frame) {
   return history[low];
 }
 
-function keepInSight(stage, element) {
+// Scroll so that all these elements are seen; if they are too far apart, the last one.
+function keepInSight(stage, elements) {
+  if (!elements.length) return;
   if (stage.scrollWidth <= stage.clientWidth && stage.scrollHeight <= stage.clientHeight) return;
-  const [box, frame] = [element.getBoundingClientRect(), stage.getBoundingClientRect()];
-  const margin = 40;
-  if (box.right + margin > frame.right) stage.scrollLeft += box.right + margin - frame.right;
-  if (box.left - margin < frame.left) stage.scrollLeft -= frame.left - box.left + margin;
-  if (box.bottom + margin > frame.bottom) stage.scrollTop += box.bottom + margin - frame.bottom;
-  if (box.top - margin < frame.top) stage.scrollTop -= frame.top - box.top + margin;
+  const frame = stage.getBoundingClientRect();
+  const boxes = elements.map((element) => element.getBoundingClientRect());
+  const [width, height] = [stage.clientWidth - 2 * MARGIN, stage.clientHeight - 2 * MARGIN];
+  const span = (list) => ({
+    left: Math.min(...list.map((box) => box.left)),
+    right: Math.max(...list.map((box) => box.right)),
+    top: Math.min(...list.map((box) => box.top)),
+    bottom: Math.max(...list.map((box) => box.bottom)),
+  });
+  let box = span(boxes);
+  if (box.right - box.left > width || box.bottom - box.top > height) box = span(boxes.slice(-1));
+  const [left, top] = [frame.left + MARGIN, frame.top + MARGIN];
+  if (box.right > left + width) stage.scrollLeft += box.right - left - width;
+  if (box.left < left) stage.scrollLeft -= left - box.left;
+  if (box.bottom > top + height) stage.scrollTop += box.bottom - top - height;
+  if (box.top < top) stage.scrollTop -= top - box.top;
 }
 
 const payload = document.querySelector('script[data-player="play"]');

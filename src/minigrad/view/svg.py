@@ -167,7 +167,8 @@ def svg_of(
     parts += _arrows(scene, boxes, plan, is_live)
     parts += _units(boxes, plan, is_live)
     if notice:
-        parts += [f"<g {_CENTRED}>", _text("text", width / 2, height - 12, notice), "</g>"]
+        text = _text("text", PADDING, height - 12, notice)
+        parts += ['<g dominant-baseline="central">', text, "</g>"]
     return "\n".join([*parts, "</svg>\n"])
 
 
