@@ -1,7 +1,8 @@
 """Write what the documents show and nobody types: `python docs/generate.py`.
 
-The reference of operations, docs/ops.md, comes from the op table; the drawings in docs/pictures
-come from minigrad itself. `--all` also makes the pictures that need matplotlib and a Chromium.
+The reference of operations, docs/ops.md, comes from the op table; the catalogue of faults,
+docs/faults.md, from the doctor's rows; the drawings in docs/pictures from minigrad itself. `--all`
+also makes the pictures that need matplotlib and a Chromium.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ sys.path.insert(0, str(ROOT / "tests"))  # the lessons' graphs, which the tests 
 import pictures  # noqa: E402
 
 from minigrad import functions, loss, nn, view  # noqa: E402
+from minigrad.check.faults import CATALOGUE, Fault  # noqa: E402
+from minigrad.check.patients import signatures  # noqa: E402
+from minigrad.check.probes import PROBES  # noqa: E402
 from minigrad.ops import TABLE, Op  # noqa: E402
 from minigrad.scalar import Value  # noqa: E402
 
@@ -66,6 +70,46 @@ def reference() -> str:
         label = op.label.replace("|", "\\|")
         lines.append(f"| {op.name} | {written_as(op)} | `{label}` | {sampled} | {op.note} |\n")
     return HEAD + "".join(lines)
+
+
+FAULTS_HEAD = """# The catalogue of faults
+
+Made from the rows of `src/minigrad/check/faults.py` by `python docs/generate.py`: {count} things
+that go wrong in engines that people write. Each has a planted patient that the tests have the
+doctor diagnose. *Smallest example* is the smallest of the doctor's probes that the patient fails;
+*fails* says how many of those it can run it fails, so that one sees which tests a fault survives.
+"""
+
+
+def catalogue() -> str:
+    """Return the page of faults."""
+    kinds = {
+        "fault": "Faults: wrong numbers or crashes on a first `backward()`",
+        "limit": "Limits: what goes wrong beyond that",
+        "note": "Notes: matters of taste",
+    }
+    parts = [FAULTS_HEAD.format(count=len(CATALOGUE))]
+    for kind, heading in kinds.items():
+        parts.append(f"\n## {heading}\n")
+        parts += [fault_entry(fault) for fault in CATALOGUE if fault.kind == kind]
+    return "".join(parts)
+
+
+def fault_entry(fault: Fault) -> str:
+    """Return one fault as a short section."""
+    programs = {probe.name: probe.program for probe in PROBES}
+    if fault.kind == "fault":
+        signs = signatures()[fault.code]
+        failing = [name for name, sign in signs.items() if not sign.is_well]
+        smallest = min(failing, key=lambda name: len(programs[name].steps))
+        fails = f"{len(failing)} of {len(signs)} probes"
+    else:
+        smallest, fails = fault.probe, f"the probe “{fault.probe}”"
+    return (
+        f"\n### {fault.name} (`{fault.code}`)\n\n{fault.sees} {fault.why}\n\n"
+        f"- fix: {fault.fix}\n- smallest example: `{programs[smallest].text()}`\n"
+        f"- fails: {fails}\n"
+    )
 
 
 def drawings() -> dict[str, str]:
@@ -118,6 +162,7 @@ def main() -> None:
     """Write everything."""
     here = Path(__file__).parent
     (here / "ops.md").write_text(reference(), encoding="utf-8")
+    (here / "faults.md").write_text(catalogue(), encoding="utf-8")
     folder = here / "pictures"
     folder.mkdir(exist_ok=True)
     for name, text in drawings().items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -73,3 +74,27 @@ def jax():
 @pytest.fixture(scope="session")
 def micrograd():
     return oracle("micrograd.engine")
+
+
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
+    "--disable-sync --no-first-run"
+).split()
+
+
+def find_chromium():
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return os.environ.get("MINIGRAD_BROWSER") or next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture(scope="module")  # not longer: Playwright keeps an event loop running meanwhile
+def chromium():
+    """A real browser, or a skip with a hint."""
+    api = oracle("playwright.sync_api")
+    path = find_chromium()
+    if path is None:
+        absent("no Chromium on the PATH; install it, or set MINIGRAD_BROWSER to its path")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()

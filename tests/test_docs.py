@@ -70,6 +70,11 @@ def test_the_reference_of_operations_is_up_to_date(generate):
     assert page == generate.reference(), "run: python docs/generate.py"
 
 
+def test_the_catalogue_of_faults_is_up_to_date(generate):
+    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+    assert page == generate.catalogue(), "run: python docs/generate.py"
+
+
 def test_the_drawings_are_up_to_date(generate):
     for name, text in generate.drawings().items():
         drawn = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")

@@ -6,13 +6,11 @@ import base64
 import hashlib
 import html.parser
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
-from conftest import absent, oracle
+from conftest import oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import GRAPHS, diamond, named, neuron
@@ -247,28 +245,6 @@ def test_in_a_notebook_the_page_is_in_a_frame_of_its_own():
 
 
 # ---- in a real browser --------------------------------------------------------------------------
-
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
-    "--disable-sync --no-first-run"
-).split()
-
-
-def find_chromium():
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    return os.environ.get("MINIGRAD_BROWSER") or next(filter(None, map(shutil.which, names)), None)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    api = oracle("playwright.sync_api")
-    path = find_chromium()
-    if path is None:
-        absent("no Chromium on the PATH; install it, or set MINIGRAD_BROWSER to its path")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 class Window:

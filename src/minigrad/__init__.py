@@ -12,8 +12,9 @@ from . import engines
 
 engines.load_pure_if_asked(__name__)  # before anything imports the engine
 
-from . import loss, nn, optim, view
+from . import check, lab, loss, nn, optim, view
 from .bulk import data_of, grads_of, set_data, set_grads, zero_grad
+from .check import diagnose, gradcheck
 from .checkpoint import load_parameters, save_parameters
 from .derivatives import grad, hessian, jacobian, jvp
 from .errors import (
@@ -66,6 +67,7 @@ from .functions import (
     where,
 )
 from .functions import sum as sum
+from .lab import broken
 from .modes import no_grad, strict
 from .record import record, steps
 from .scalar import Value, engine
@@ -89,10 +91,13 @@ __all__ = [
     "asin",
     "atan",
     "atan2",
+    "broken",
+    "check",
     "clip",
     "cos",
     "cosh",
     "data_of",
+    "diagnose",
     "dot",
     "draw_dot",
     "engine",
@@ -103,11 +108,13 @@ __all__ = [
     "expm1",
     "gelu",
     "grad",
+    "gradcheck",
     "grads_of",
     "hessian",
     "hypot",
     "jacobian",
     "jvp",
+    "lab",
     "leaky_relu",
     "load_parameters",
     "log",

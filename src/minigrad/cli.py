@@ -13,10 +13,12 @@ from rich.console import Console
 from rich.table import Table
 
 from . import view
+from .check import diagnose
 from .errors import ExpressionError
 from .explain import explain as explain_gradient
 from .expr import FUNCTIONS, NUMBER, evaluate, names, parse
 from .files import write_atomically
+from .lab.commands import app as lab_app
 from .names import json_number
 from .record import Seed
 from .record import steps as record_steps
@@ -31,6 +33,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Write scalars. See every gradient.",
 )
+
+
+app.add_typer(lab_app, name="lab")
 
 
 def _print_version(wanted: bool) -> None:
@@ -191,6 +196,33 @@ def steps(
         typer.echo("\n".join(map(str, [Seed(result), *played])))
 
 
+@app.command()
+def doctor(
+    subject: Annotated[
+        str, typer.Argument(help="engine.py, engine.py:ClassName, or an installed module.")
+    ],
+    as_json: AsJson = False,
+    page: Annotated[
+        Path | None, typer.Option("--html", help="Also write a page, with the player.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Examine somebody's own Value class and name the bug.
+
+    Exit code 0: no fault; 1: faults; 2: it could not be examined.
+    """
+    path, _, class_name = subject.partition(":")
+    report = diagnose(path, class_name)
+    typer.echo(report.to_json() if as_json else report.text())
+    if page is not None:
+        try:
+            _write(page, report.to_html, force, quietly=as_json)
+        except (ExpressionError, OSError) as error:
+            typer.echo(f"minigrad doctor: {_as_sentence(error)}", err=True)
+            raise typer.Exit(2) from None
+    raise typer.Exit(report.exit_code)
+
+
 def _evaluated(
     expression: str, assignments: list[str] | None
 ) -> tuple[Value | float, dict[str, Value]]:
@@ -226,11 +258,12 @@ def _check_direction(rankdir: str) -> None:
         raise ExpressionError(f"--rankdir {rankdir}: write LR, left to right, or TB.")
 
 
-def _write(path: Path, make: Callable[[], str], force: bool) -> None:
+def _write(path: Path, make: Callable[[], str], force: bool, quietly: bool = False) -> None:
     if path.exists() and not path.is_dir() and not force:
         raise ExpressionError(f"{path} exists already; add --force to overwrite it.")
     write_atomically(path, make())
-    typer.echo(f"wrote {path}")
+    if not quietly:
+        typer.echo(f"wrote {path}")
 
 
 def _variables(assignments: list[str]) -> dict[str, Value]:

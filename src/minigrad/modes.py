@@ -1,4 +1,4 @@
-"""Blocks that change how operations behave: `no_grad()`, `strict()`, and watching a pass.
+"""Blocks that change how the engine behaves: `no_grad()`, `strict()`; watching or replacing a pass.
 
 A block holds for the thread or task that opened it, and for tasks that it starts, until it closes.
 Blocks nest, and also serve as decorators, of coroutines too.
@@ -20,6 +20,8 @@ __all__ = [
     "is_recording",
     "no_grad",
     "on_change",
+    "replaced_pass",
+    "replacing",
     "strict",
     "tolerant",
     "watchers",
@@ -61,14 +63,19 @@ Setting = ContextVar[_Block | None]
 _no_grad: Setting = ContextVar("minigrad_no_grad", default=None)
 _strict: Setting = ContextVar("minigrad_strict", default=None)
 _watching: Setting = ContextVar("minigrad_watching", default=None)
+_replacing: Setting = ContextVar("minigrad_replacing", default=None)
 
 
-def _is_on(setting: Setting) -> bool:
-    """Ask the innermost block that is still open."""
+def _innermost(setting: Setting) -> Any:
+    """Ask the innermost block that is still open; None if there is none."""
     block = setting.get()
     while block is not None and not block.is_open:
         block = block.outer
-    return block is not None and bool(block.on)
+    return None if block is None else block.on
+
+
+def _is_on(setting: Setting) -> bool:
+    return bool(_innermost(setting))
 
 
 def is_recording() -> bool:
@@ -107,6 +114,24 @@ def watchers() -> list[Watcher]:
     return found[::-1]
 
 
+class Pass(Protocol):
+    """Somebody who passes gradients on in place of the engine, in `backward()`."""
+
+    def __call__(
+        self, order: list[Any], earlier: list[tuple[Any, float]], told: list[Watcher]
+    ) -> list[tuple[Any, float]]:
+        """Run over `order`, operands first; its last node, the root, has its 1, all others 0.
+
+        Return what to add to grads when all is over: `earlier`, what passes before had left.
+        """
+
+
+def replaced_pass() -> Pass | None:
+    """Return who passes gradients on here in place of the engine; None: the engine does."""
+    replacement: Pass | None = _innermost(_replacing)
+    return replacement
+
+
 class _Mode:
     _setting: Setting
     _on: Any = True
@@ -136,6 +161,10 @@ class _Mode:
             self._setting.set(block.outer)
         _count(-1)
 
+    def _fresh(self) -> Self:
+        """Make another of the same kind: a decorated function may run in many threads at once."""
+        return type(self)()
+
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         name = type(self).__name__
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -147,14 +176,14 @@ class _Mode:
 
             @functools.wraps(function)
             async def run_later(*args: Any, **kwargs: Any) -> Any:
-                with type(self)():
+                with self._fresh():
                     return await function(*args, **kwargs)
 
             return run_later
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            with type(self)():
+            with self._fresh():
                 return function(*args, **kwargs)
 
         return run
@@ -199,3 +228,13 @@ class watching(_Mode):  # noqa: N801
     def __init__(self, watcher: Watcher) -> None:
         super().__init__()
         self._on = watcher
+
+
+class replacing(_Mode):  # noqa: N801
+    """Inside this block `backward()` leaves the pass itself to `replacement`."""
+
+    _setting = _replacing
+
+    def __init__(self, replacement: Pass) -> None:
+        super().__init__()
+        self._on = replacement

@@ -66,7 +66,7 @@ cdef object _observe(Value node)
 cpdef list _postorder(Value root, list grads)
 
 @cython.locals(order=list, earlier=list, node=Value)
-cdef tuple _propagate(Value root, list told)
+cdef tuple _propagate(Value root, list told, object replacement=*)
 
 @cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, rare=Rare,
                has_rare=int)

@@ -25,7 +25,7 @@ from .abilities import ABILITIES
 from .coerce import as_float, as_list, is_number
 from .errors import BackwardRunningError, CycleError
 from .graph import cycle_message, topological_order
-from .modes import in_strict, is_recording, on_change, watchers
+from .modes import in_strict, is_recording, on_change, replaced_pass, watchers
 from .node import HAS_RARE, Node, Rare, as_operands
 from .ops import OPS, TABLE, Op
 
@@ -314,7 +314,7 @@ class Value(Node):
         begin_pass()
         try:
             told = watchers() if _modes else []
-            _, earlier = _propagate(self, told)
+            _, earlier = _propagate(self, told, replaced_pass() if _modes else None)
             for watcher in told:
                 watcher.finished(earlier)
             _add(earlier)
@@ -668,14 +668,16 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
         node = below
 
 
-def _propagate(root: Value, told: list[Any]) -> tuple[list[Value], list[tuple[Value, float]]]:
+def _propagate(
+    root: Value, told: list[Any], replacement: Any = None
+) -> tuple[list[Value], list[tuple[Value, float]]]:
     """Run one backward pass on clean grads; return its order, and the grads that were there before.
 
     Whoever is to be `told` hears of every step. If anything raises, the earlier grads are back
-    before the error leaves.
+    before the error leaves. A `replacement`, see modes.py, does the work in the engine's place.
     """
     earlier: list[tuple[Value, float]] = []
-    if told:
+    if told or replacement is not None:
         topological_order(root)  # numbers (`x * 2`) appear as leaves, and take part
     order = _postorder(root, earlier)
     try:
@@ -684,6 +686,8 @@ def _propagate(root: Value, told: list[Any]) -> tuple[list[Value], list[tuple[Va
         root._grad = 1.0
         for watcher in told:
             watcher.started(root)
+        if replacement is not None:
+            return order, replacement(order, list(earlier), told)
         if told or (_modes and in_strict()):
             for node in reversed(order):
                 _observed_step(node, True, told)

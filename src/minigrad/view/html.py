@@ -20,7 +20,7 @@ from .scene import Scene
 from .svg import DARK, svg_of
 from .text import span
 
-__all__ = ["page_of", "still_page_of"]
+__all__ = ["page_of", "script_hash", "still_page_of"]
 
 _FOLDER = Path(__file__).parent
 
@@ -102,7 +102,7 @@ def page_of(
     scene: Scene, play: dict[str, Any], room: Sequence[tuple[int, int]], rankdir: str = "LR"
 ) -> str:
     """Make the page with the player."""
-    script = (_FOLDER / "player.js").read_text(encoding="utf-8")
+    script = _script()
     body = _PLAYER.substitute(
         **_names(scene),
         buttons="\n".join(_button(name) for name in _ICONS),
@@ -121,6 +121,15 @@ def still_page_of(scene: Scene, rankdir: str = "LR") -> str:
         picture=svg_of(scene, rankdir, has_style=False),
     )
     return _page(scene, body, "")
+
+
+def _script() -> str:
+    return (_FOLDER / "player.js").read_text(encoding="utf-8")
+
+
+def script_hash() -> str:
+    """Return the hash by which a policy allows the player's script."""
+    return _hash(_script())
 
 
 def _page(scene: Scene, body: str, scripts: str) -> str:

@@ -1,0 +1,218 @@
+"""A stranger's code is run here: in a process of its own, with limits, in an empty folder.
+
+The parent (`examine_stranger`) sends the job on the standard input and reads outcomes, one JSON
+line each, from a pipe that only this code knows of. Each line carries a token that was read before
+the stranger's code was loaded: what that code prints, writes or returns on its way out is not taken
+for an outcome. If the process ends early, by itself or because it ran out of time or memory, what
+had arrived by then is what there is, and the probe it was at is known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import json
+import os
+import secrets
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .dialect import NoEngineError, find
+from .examine import Outcome, run_all
+from .probes import PROBES
+
+__all__ = ["Examination", "examine_stranger", "main"]
+
+SECONDS = 6.0
+FORBIDDEN = ("os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.system", "subprocess.Popen")
+MEMORY = 2 * 1024**3
+_BOOT = (
+    "import sys, importlib; root, name = sys.argv[1:3]; sys.path.insert(0, root); "
+    "importlib.import_module(name).main()"
+)
+
+
+@dataclass(slots=True)
+class Examination:
+    """What is known of a stranger: how to speak to it, and what came out."""
+
+    words: dict[str, str] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    documentation: str = ""  # of the class and its backward()
+    problem: str = ""  # why there is nothing, or not everything
+
+
+# ---- the parent -------------------------------------------------------------------------------
+
+
+def examine_stranger(subject: str, class_name: str = "", seconds: float = SECONDS) -> Examination:
+    """Examine a file, by its path, or an installed module, by its name, in a child process."""
+    token = secrets.token_hex(16)
+    reader, writer = os.pipe()
+    package = __name__.rpartition(".check")[0]
+    root = Path(__file__).resolve().parents[1 + package.count(".") + 1]
+    with tempfile.TemporaryDirectory(prefix="minigrad-doctor-") as folder:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _BOOT, str(root), __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[writer],
+            cwd=folder,
+            start_new_session=True,  # so that whatever it starts ends with it
+            env={"PATH": "", "HOME": folder, "MINIGRAD_PURE": os.environ.get("MINIGRAD_PURE", "")},
+        )
+        os.close(writer)
+        assert process.stdin is not None
+        job = {"token": token, "channel": writer, "subject": subject, "class": class_name}
+        try:
+            process.stdin.write(json.dumps(job).encode())
+            process.stdin.close()
+            lines, in_time = _read(reader, time.monotonic() + seconds)
+        finally:
+            os.close(reader)
+            _end(process)
+    return _understood(lines, token, in_time, process.returncode)
+
+
+def _read(reader: int, deadline: float) -> tuple[list[bytearray], bool]:
+    """Read until the other side closes the pipe or time is up; a flood is cut off."""
+    received = bytearray()
+    while (left := deadline - time.monotonic()) > 0 and len(received) < 4_000_000:
+        ready, _, _ = select.select([reader], [], [], left)
+        if not ready:
+            break
+        chunk = os.read(reader, 65536)
+        if not chunk:
+            return received.split(b"\n"), True
+        received += chunk
+        if b'"end": true' in chunk:  # a fork may hold the pipe open for ever
+            return received.split(b"\n"), True
+    return received.split(b"\n"), False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process and all that it started, again and again: a fork may be faster than we."""
+    with contextlib.suppress(ProcessLookupError):
+        for _ in range(1000):
+            os.killpg(process.pid, signal.SIGKILL)
+            process.poll()
+            time.sleep(0.001)
+    process.wait()
+
+
+def _understood(lines: list[bytearray], token: str, in_time: bool, code: int | None) -> Examination:
+    found = Examination()
+    at = "loading the file"
+    ended = False
+    for line in lines:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(message, dict) or message.pop("token", None) != token:
+            continue
+        at = message.get("at", at)
+        found.problem = message.get("problem", found.problem)
+        found.words = message.get("words", found.words)
+        found.documentation = message.get("documentation", found.documentation)
+        found.outcomes |= message.get("outcomes", {})
+        ended = ended or message.get("end", False)
+    if not ended and not found.problem:
+        if in_time:
+            how = (
+                f"was killed by signal {-code}" if code and code < 0 else f"ended with code {code}"
+            )
+            found.problem = f"the process {how} while {at}, before it could say anything"
+        else:
+            found.problem = f"it did not come to an end: time ran out while {at}"
+    return found
+
+
+# ---- the child -------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Run in the child process: do the job that the standard input describes."""
+    job = json.loads(sys.stdin.read())
+    _set_limits()
+    sys.addaudithook(_forbid)
+    channel = os.fdopen(job["channel"], "w", encoding="utf-8")
+
+    def say(**message: Any) -> None:
+        channel.write(json.dumps({"token": job["token"], **message}) + "\n")
+        channel.flush()
+
+    try:
+        say(at="loading the file")
+        module = _load(job["subject"])
+        dialect = find(module, job["class"])
+    except NoEngineError as error:
+        say(problem=str(error), end=True)
+        os._exit(0)
+    except BaseException as error:
+        say(problem=_told(error), end=True)
+        os._exit(0)
+    documentation = " ".join(
+        str(getattr(thing, "__doc__", "") or "")
+        for thing in (dialect.cls, getattr(dialect.cls, "backward", None), module)
+    )
+    say(words=dialect.words, documentation=documentation[:10_000])
+    todo = iter(PROBES)
+    while (probe := next(todo, None)) is not None:
+        say(at=f"running “{probe.program.text()}”")
+        try:
+            say(outcomes=dict(run_all(dialect, [probe])))
+        except BaseException as error:
+            say(outcomes={probe.name: {"error": type(error).__name__, "message": "", "line": None}})
+    say(end=True)
+    os._exit(0)  # no farewell of the stranger's
+
+
+def _set_limits() -> None:
+    try:
+        import resource
+    except ImportError:  # no such limits on this system; time is limited all the same
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS) + 2, int(SECONDS) + 2))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000_000, 10_000_000))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _forbid(event: str, _: Any) -> None:
+    """Refuse other processes and the network: an engine needs neither. Such a hook is for ever."""
+    if event in FORBIDDEN or event.startswith("socket."):
+        raise PermissionError(f"{event} is not allowed while the doctor looks")
+
+
+def _load(subject: str) -> ModuleType:
+    if not subject.endswith(".py"):
+        return importlib.import_module(subject)
+    sys.path.insert(0, str(Path(subject).parent))  # it may import its neighbours
+    spec = importlib.util.spec_from_file_location("stranger", subject)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["stranger"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _told(error: BaseException) -> str:
+    try:
+        message = str(error)[:300]
+    except BaseException:
+        message = "…"
+    if isinstance(error, SystemExit):
+        return f"loading the file ends the process: sys.exit({message})"
+    return f"loading the file fails: {type(error).__name__}: {message}"

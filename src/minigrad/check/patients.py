@@ -1,0 +1,113 @@
+"""The patients: sound engines with one fault each, and what the probes find in them.
+
+A signature is what is wrong with an engine, probe by probe: nothing, which leaves have which wrong
+gradient, or which error. The doctor compares a stranger's signature with those of the patients;
+they are worked out when first needed, by running the patients, so that a new row of the catalogue
+is all it takes to teach the doctor a new fault.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from .dialect import Dialect, find
+from .examine import Outcome, run_all
+from .faults import CATALOGUE, Fault
+from .probes import PROBES, Probe, expected
+
+__all__ = ["HEALTHY", "Sign", "judge", "load", "patient", "signature", "signatures", "source"]
+
+FOLDER = Path(__file__).with_name("engines")
+HEALTHY = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
+FIRST = ("first", "hand")  # the kinds of probes that faults show in
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What is wrong in one probe."""
+
+    wrong: frozenset[str] = frozenset()  # leaves with a wrong gradient, values that are wrong
+    error: str = ""
+    numbers: tuple[tuple[str, float], ...] = ()  # the wrong ones, as they are
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is."""
+        return not self.wrong and not self.error
+
+    def looks_like(self, other: Sign) -> bool:
+        """Whether the same things are wrong, if perhaps by other numbers."""
+        return self.wrong == other.wrong and self.error == other.error
+
+
+def source(base: str) -> str:
+    """Return the text of a sound engine."""
+    return (FOLDER / f"{base}.py").read_text(encoding="utf-8")
+
+
+def patient(fault: Fault) -> str:
+    """Return the text of an engine with this fault in it."""
+    text = source(fault.base)
+    if fault.base == "closure":  # in a fixed order, so that everybody sees the same wrong numbers
+        text = text.replace("set(_children)", "tuple(dict.fromkeys(_children))")
+    for old, new in fault.patches:
+        if old and old not in text:
+            raise ValueError(f"{fault.code}: the engine {fault.base} has no {old!r}")
+        text = text.replace(old, new) if old else text + new
+    return text
+
+
+def load(text: str, name: str = "patient") -> Dialect:
+    """Load an engine of our own from its text."""
+    module = ModuleType(name)
+    exec(compile(text, f"<{name}>", "exec"), module.__dict__)
+    return find(module)
+
+
+def signature(outcomes: Mapping[str, Outcome]) -> dict[str, Sign]:
+    """Judge the outcomes of all first probes that the engine could run."""
+    return {
+        probe.name: judge(probe, outcomes[probe.name])
+        for probe in PROBES
+        if probe.kind in FIRST
+        and probe.name in outcomes
+        and not outcomes[probe.name].get("missing")
+    }
+
+
+def judge(probe: Probe, outcome: Outcome) -> Sign:
+    """Compare an outcome with what is right."""
+    if "error" in outcome:
+        return Sign(error=outcome["error"])
+    data, grad = expected(probe.program)
+    wrong = {
+        f"{n}.data": outcome["data"][n] for n in data if not _close(outcome["data"][n], data[n])
+    }
+    wrong |= {
+        n: outcome["grad"][n]
+        for n in probe.program.leaves
+        if not _close(outcome["grad"][n], grad[n])
+    }
+    return Sign(frozenset(wrong), "", tuple(sorted(wrong.items())))
+
+
+def _close(got: float, right: float) -> bool:
+    if math.isnan(right) or math.isinf(right):
+        return got == right or (math.isnan(got) and math.isnan(right))
+    return math.isclose(got, right, rel_tol=1e-6, abs_tol=1e-9)
+
+
+@functools.cache
+def signatures() -> dict[str, dict[str, Sign]]:
+    """Return the signature of every fault in the catalogue."""
+    first = [probe for probe in PROBES if probe.kind in FIRST]
+    return {
+        fault.code: signature(dict(run_all(load(patient(fault)), first)))
+        for fault in CATALOGUE
+        if fault.kind == "fault"
+    }

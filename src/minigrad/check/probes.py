@@ -1,0 +1,152 @@
+"""What the doctor asks an engine to do, smallest first.
+
+A *first* probe is a program, built and run backward once; every number in it must be right. The
+other kinds ask for more than a first backward(): `second` passes, `depth`, `extremes`, numbers on
+the left, memory. What is right is worked out by minigrad (`expected`).
+
+Everything here is data. Running it on a stranger's class is `examine.py`'s business, in a child
+process; judging the outcome is `doctor.py`'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import functions
+from ..scalar import Value
+from .dialect import SYMBOLS
+from .programs import FUNCTIONS, Program
+
+__all__ = ["PROBES", "Probe", "build", "expected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One question. `kind` says what is done with the program, see `examine.ACTIONS`."""
+
+    name: str
+    kind: str
+    program: Program
+    whole: bool = False  # leaves are ints
+
+
+PROBES: list[Probe] = []
+
+
+def _probe(
+    name: str, lines: str, kind: str = "first", root: str = "", whole: bool = False, **leaves: float
+) -> None:
+    program = Program(leaves, tuple(lines.split("; ")), root)
+    PROBES.append(Probe(name, kind, program, whole))
+
+
+# ---- each operation alone, and with a gradient coming in ----------------------------------------
+
+for _symbol, _op in {"+": "add", "-": "sub", "*": "mul", "/": "div"}.items():
+    _probe(f"{_op}", f"c = a {_symbol} b", a=3.0, b=-2.0)
+    _probe(f"{_op} below", f"c = a {_symbol} b; d = c * e", a=1.5, b=0.5, e=3.0)
+_probe("neg", "b = -a", a=3.0)
+_probe("neg below", "b = -a; c = b * e", a=1.5, e=3.0)
+for _name, _a, _n in (("2", 3.0, "2"), ("3", 2.0, "3"), ("-1", 4.0, "(-1)"), ("half", 0.25, "0.5")):
+    _probe(f"pow {_name}", f"b = a ** {_n}", a=_a)
+_probe("pow of a negative number", "b = a ** 2", a=-3.0)
+_probe("pow below", "b = a ** 3; c = b * e", a=1.5, e=3.0)
+for _name, _points in {
+    "tanh": (0.5, -1.25),
+    "exp": (0.5, -1.0),
+    "log": (2.5, 0.5),
+    "relu": (2.0, -1.5),
+    "sigmoid": (0.5, -1.0),
+}.items():
+    for _point in _points:
+        _probe(f"{_name} at {_point:g}", f"b = {_name}(a)", a=_point)
+    _probe(f"{_name} below", f"b = {_name}(a); c = b * e", a=0.75, e=3.0)
+
+# ---- numbers as operands ------------------------------------------------------------------------
+
+for _symbol, _op in {"+": "add", "-": "sub", "*": "mul", "/": "div"}.items():
+    _probe(f"{_op} a number", f"b = a {_symbol} 2", a=3.0)
+
+# ---- the same thing twice -----------------------------------------------------------------------
+
+for _symbol, _op in {"+": "add", "-": "sub", "*": "mul", "/": "div"}.items():
+    _probe(f"{_op} to itself", f"b = a {_symbol} a", a=3.0)
+_probe("add twice", "c = a + b; d = c + a", a=2.0, b=-3.0)
+_probe("mul twice", "c = a * b; d = c * a", a=2.0, b=-3.0)
+_probe("pow twice", "b = a ** 2; c = a ** 3; d = b + c", a=1.5)
+for _name in ("tanh", "exp", "log", "relu"):
+    _probe(f"{_name} twice", f"b = {_name}(a); c = {_name}(a); d = b + c", a=0.75)
+_probe("div twice", "c = a / b; d = b / c", a=3.0, b=-2.0)
+_probe("two leaves of the same number", "c = a * b; d = c + a", a=3.0, b=3.0)
+
+# ---- graphs in which the order matters ----------------------------------------------------------
+
+_probe("diamond", "d = a * b; e = d + c; f = a - c; g = e * f", a=2.0, b=3.0, c=4.0)
+_probe("shared", "c = a * b; d = a + b; e = c * d", a=-2.0, b=3.0)
+_probe("ladder", "b = a + a; c = b + b; d = c + c", a=1.5)
+_probe("ladder of products", "b = a * a; c = b * b", a=1.5)
+_probe("short and long way", "b = a * a; c = b * a; d = c + b; e = d * b", a=1.25)
+_probe("long way first", "c = a * b; d = c * c; e = d + c", a=1.5, b=0.5)
+_probe("short way first", "c = a * b; d = c * c; e = c + d", a=1.5, b=0.5)
+_probe("neuron", "c = x * w; d = c + b; e = tanh(d)", x=2.0, w=-0.5, b=0.75)
+_probe("reused tanh", "b = tanh(a); c = b * b; d = c + b; e = d * a", a=0.5)
+_probe("a result inside a larger graph", "c = a * b; d = c + a", root="c", a=2.0, b=3.0)
+
+# ---- awkward, but a first backward() all the same -----------------------------------------------
+
+_probe("whole numbers", "c = a / b; d = c * a", whole=True, a=7.0, b=2.0)
+_probe("in place", "c = a; c += b; d = c * a", a=2.0, b=3.0)
+_probe("relu at zero", "b = relu(a)", "kink", a=0.0)
+
+# ---- beyond a first backward() ------------------------------------------------------------------
+
+_probe("seeded by hand", "b = a * a; c = b * a", "hand", a=1.5)
+_probe("second backward", "b = a * a; c = b * a", "second", a=1.5)
+_probe("two results", "b = a * a; c = b * a", "two", root="b", a=1.5)
+_probe("zero_grad", "b = a * a; c = b * a", "zero", a=1.5)
+_probe("depth", "b = a + a", "deep", a=1.0)
+_probe("tanh far out", "b = tanh(a)", "extreme", a=1000.0)
+_probe("power of zero", "b = a ** 0", "extreme", a=0.0)
+_probe("power of a Value", "c = a ** b", "extreme", a=2.0, b=3.0)
+for _symbol, _op in {"+": "add", "-": "sub", "*": "mul", "/": "div"}.items():
+    _probe(f"number {_symbol} a", f"b = 2.5 {_symbol} a", "left", a=4.0)
+_probe("sum of a list", "c = sum(a, b)", "left", a=2.0, b=3.0)
+_probe("minus a", "b = -a", "left", a=2.0)
+_probe("memory", "c = a * b; d = c + a", "memory", a=2.0, b=3.0)
+
+
+def build(program: Program) -> dict[str, Value]:
+    """Build a program with minigrad's own Values, labelled by name."""
+    values: dict[str, Value] = {name: Value(x, label=name) for name, x in program.leaves.items()}
+    for step in program.steps:
+        operands = [values[x] if isinstance(x, str) else x for x in step.operands]
+        made = _apply(step.op.rstrip("="), operands)
+        if not made.label:
+            made.label = step.name
+        values[step.name] = made
+    return values
+
+
+def expected(program: Program) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the right values and gradients of everything in a program, by name."""
+    values = build(program)
+    values[program.root].backward()
+    return (
+        {name: value.data for name, value in values.items()},
+        {name: value.grad for name, value in values.items()},
+    )
+
+
+def _apply(op: str, operands: list[Value | float]) -> Value:
+    a: Value | float = operands[0]
+    if op == "is":
+        return a  # type: ignore[return-value]
+    if op == "neg":
+        return -a  # type: ignore[return-value]
+    if op == "sum":
+        return functions.sum(operands)  # type: ignore[no-any-return]
+    if op in FUNCTIONS:
+        return getattr(functions, op)(a)  # type: ignore[no-any-return]
+    b: Value | float = operands[1]
+    result: Value = SYMBOLS[op](a, b)
+    return result

@@ -1,0 +1,85 @@
+"""Small programs that any engine can run, written down once: the doctor's probes are made of them.
+
+A program is a list of steps in order, each a name and how it is made: `"d = a * b"`. Its text is
+its only form: what a learner reads in a finding is what was run. Leaves come with numbers; the
+last step is the result.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+__all__ = ["FUNCTIONS", "OPERATORS", "Program", "Step"]
+
+OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow"}
+FUNCTIONS = ("tanh", "exp", "log", "relu", "sigmoid", "sum")
+
+_NAME = r"[a-z]\w*"
+_NUMBER = r"\(?-?\d+(?:\.\d+)?\)?"
+_BINARY = re.compile(rf"({_NAME}) = ({_NAME}|{_NUMBER}) (\*\*|[-+*/]) ({_NAME}|{_NUMBER})")
+_UNARY = re.compile(rf"({_NAME}) = (-|\w+\()({_NAME}(?:, {_NAME})*)\)?")
+_IN_PLACE = re.compile(rf"({_NAME}) ([-+*/])= ({_NAME})")
+_ALIAS = re.compile(rf"({_NAME}) = ({_NAME})")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation: `name = op(operands)`; an operand is a name or a number."""
+
+    name: str
+    op: str  # "add", "tanh", …; "add=" in place; "is" for another name of the same thing
+    operands: tuple[str | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Leaves with their numbers, then steps."""
+
+    leaves: dict[str, float]
+    lines: tuple[str, ...]
+    root: str = ""  # the result, where it is not the last step
+    steps: tuple[Step, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(map(_parsed, self.lines)))
+        object.__setattr__(self, "root", self.root or self.steps[-1].name)
+
+    @property
+    def ops(self) -> set[str]:
+        """The operations that an engine must have to run it."""
+        return {step.op.rstrip("=") for step in self.steps} - {"is"}
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether a plain number is an operand (the exponent of a power does not count)."""
+        return any(
+            not isinstance(operand, str) and not (step.op == "pow" and k == 1)
+            for step in self.steps
+            for k, operand in enumerate(step.operands)
+        )
+
+    def text(self, cls: str = "Value") -> str:
+        """Write it as one would in a Python session."""
+        leaves = ", ".join(self.leaves)
+        numbers = ", ".join(f"{cls}({x:g})" for x in self.leaves.values())
+        return "; ".join([f"{leaves} = {numbers}", *self.lines])
+
+
+def _parsed(line: str) -> Step:
+    if found := _BINARY.fullmatch(line):
+        name, left, op, right = found.groups()
+        return Step(name, OPERATORS[op], (_operand(left), _operand(right)))
+    if found := _IN_PLACE.fullmatch(line):
+        name, op, right = found.groups()
+        return Step(name, OPERATORS[op] + "=", (name, right))
+    if found := _ALIAS.fullmatch(line):
+        return Step(found[1], "is", (found[2],))
+    if found := _UNARY.fullmatch(line):
+        name, op, operands = found.groups()
+        return Step(name, "neg" if op == "-" else op[:-1], tuple(operands.split(", ")))
+    raise ValueError(f"not a step of a program: {line!r}")
+
+
+def _operand(text: str) -> str | float:
+    return text if text[0].isalpha() else float(text.strip("()"))

@@ -1,0 +1,26 @@
+"""Learn by breaking: the labs, the seven versions of `Value`, and faults on demand.
+
+    start("accumulate")             a folder with an engine to break, a probe, and what to do
+    check(folder), reset(folder)    how far you are; the engine as it was
+    versions.diff(7)                `Value` as the lessons grow it, step by step
+    with broken("overwrite"): …     the real engine, wrong on purpose
+
+Start at `labs.py`: a lab is a row there. `folder.py` has what happens to a learner's folder.
+"""
+
+from . import versions
+from .broken import broken
+from .folder import LabError, Progress, check, reset, start
+from .labs import LABS, Lab
+
+__all__ = [
+    "LABS",
+    "Lab",
+    "LabError",
+    "Progress",
+    "broken",
+    "check",
+    "reset",
+    "start",
+    "versions",
+]

@@ -1,0 +1,319 @@
+"""`broken("overwrite")`: the real engine, wrong on purpose.
+
+    with broken("overwrite"):
+        L.backward()                # a -6, b -4, c -2, where 4, -4, -12 is right
+
+A fault is a row, `Fault`: in which order nodes run, what a local derivative is worth, whether a
+contribution is added or replaces what was there, which grads a pass begins with. Whatever a row
+does not mention is done right, and a row that mentions nothing is the engine itself; the tests hold
+it to that. `_play` is the pass, in plain Python; `modes.replacing` puts it in the engine's place,
+in this thread or task only, and only until the block closes.
+
+Start at `Fault`, then `_play`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from ..modes import Watcher, replacing
+from ..ops import TABLE
+from ..record import Step, Tape, links
+from ..scalar import Value, run_by_hand
+
+__all__ = ["FAULTS", "Fault", "broken"]
+
+Grads = list[tuple[Value, float]]
+
+
+# ---- the rows ------------------------------------------------------------------------------------
+
+
+def _last_to_first(order: list[Value]) -> Iterable[Value]:
+    return reversed(order)
+
+
+def _never(node: Value) -> bool:
+    return False
+
+
+def _as_it_is(node: Value, position: int, local: float) -> float:
+    return local
+
+
+def _clean(order: list[Value], earlier: Grads) -> Grads:
+    return earlier
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a broken engine does otherwise than a sound one."""
+
+    name: str
+    says: str
+    # Given the nodes, operands first, in which order to run them.
+    order: Callable[[list[Value]], Iterable[Value]] = _last_to_first
+    # Whether a node's contributions replace what was there.
+    overwrites: Callable[[Value], bool] = _never
+    # What a local derivative is taken to be.
+    local: Callable[[Value, int, float], float] = _as_it_is
+    # Whether an operand that is used twice counts once.
+    counts_once: bool = False
+    # Set the grads that the pass begins with; return those to add when it is over.
+    begin: Callable[[list[Value], Grads], Grads] = _clean
+
+
+def _name(node: Value) -> str:
+    """The row of the op table; nothing for a leaf or a node made by hand."""
+    return TABLE[node._code].name if node._code else ""
+
+
+def _in(name: str) -> Callable[[Value], bool]:
+    return lambda node: _name(node) == name
+
+
+def _same_operands(node: Value) -> bool:
+    operands = node._operands
+    return len(operands) == 2 and operands[0] is operands[1]
+
+
+def _breadth_first(order: list[Value]) -> Iterable[Value]:
+    met = {id(order[-1])}
+    queue = [order[-1]]
+    for node in queue:
+        for operand in node._links():
+            if id(operand) not in met:
+                met.add(id(operand))
+                queue.append(operand)
+    return queue
+
+
+def _depth_first(order: list[Value]) -> Iterable[Value]:
+    met: set[int] = set()
+    stack = [order[-1]]
+    while stack:
+        node = stack.pop()
+        if id(node) not in met:
+            met.add(id(node))
+            yield node
+            stack += reversed(node._links())
+
+
+def _every_time_met(order: list[Value]) -> Iterable[Value]:
+    """Plain recursion: run a node, then go down into each of its operands, met before or not."""
+    stack = [order[-1]]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += reversed(node._links())
+
+
+def _without_seed(order: list[Value], earlier: Grads) -> Grads:
+    root = order[-1]
+    root.grad = sum(grad for node, grad in earlier if node is root)
+    return [(node, grad) for node, grad in earlier if node is not root]
+
+
+def _seed_of_zero(order: list[Value], earlier: Grads) -> Grads:
+    order[-1].grad = 0.0
+    return [(node, grad) for node, grad in earlier if node is not order[-1]]
+
+
+def _stale(order: list[Value], earlier: Grads) -> Grads:
+    root, leaves = order[-1], []
+    for node, grad in earlier:
+        if not node._links():
+            leaves.append((node, grad))
+        elif node is not root:
+            node.grad = grad
+    return leaves
+
+
+def _zeroed(order: list[Value], earlier: Grads) -> Grads:
+    return []
+
+
+def _for(
+    name: str, wrong: Callable[[Value, int, float], float]
+) -> Callable[[Value, int, float], float]:
+    return lambda node, position, local: (
+        wrong(node, position, local) if _name(node) == name else local
+    )
+
+
+def _own_operand(node: Value, position: int, local: float) -> float:
+    number: float = node._operands[position].data
+    return number
+
+
+def _exponent_not_lowered(node: Value, position: int, local: float) -> float:
+    if position:
+        return local
+    exponent = node._arguments()[1]
+    return (exponent.data if isinstance(exponent, Value) else exponent) * node.data
+
+
+_ROWS = (
+    Fault("overwrite", "= instead of += in every operation", overwrites=lambda node: True),
+    Fault("overwrite_add", "= instead of += in +", overwrites=_in("add")),
+    Fault("overwrite_mul", "= instead of += in *", overwrites=_in("mul")),
+    Fault("overwrite_tanh", "= instead of += in tanh", overwrites=_in("tanh")),
+    Fault(
+        "overwrite_same",
+        "= instead of += where both operands are the same Value",
+        overwrites=_same_operands,
+    ),
+    Fault("forward_order", "nodes run from the leaves to the result", order=lambda order: order),
+    Fault(
+        "breadth_first",
+        "no topological sort: nodes run level by level, as first met",
+        order=_breadth_first,
+    ),
+    Fault(
+        "depth_first",
+        "no topological sort: a node runs as soon as it is first met on the way down",
+        order=_depth_first,
+    ),
+    Fault(
+        "visited_twice",
+        "plain recursion: a node runs again each time it is met",
+        order=_every_time_met,
+    ),
+    Fault(
+        "set_prev", "_prev is a set: an operand that is used twice counts once", counts_once=True
+    ),
+    Fault("missing_seed", "nobody sets the grad of the result to 1", begin=_without_seed),
+    Fault("seed_zero", "the grad of the result is set to 0 instead of 1", begin=_seed_of_zero),
+    Fault(
+        "stale",
+        "a second backward() starts with the interior grads of the first",
+        begin=_stale,
+    ),
+    Fault(
+        "zeroing",
+        "backward() sets all grads to zero first: nothing adds up over calls",
+        begin=_zeroed,
+    ),
+    Fault(
+        "wrong_mul",
+        "the derivative of a*b with respect to a is taken to be a",
+        local=_for("mul", _own_operand),
+    ),
+    Fault(
+        "wrong_pow",
+        "the derivative of x**n is taken to be n * x**n",
+        local=_for("pow", _exponent_not_lowered),
+    ),
+    Fault(
+        "wrong_div",
+        "the derivative of a/b with respect to b has the wrong sign",
+        local=_for("div", lambda node, position, local: -local if position else local),
+    ),
+    Fault(
+        "wrong_sub",
+        "the derivative of a-b with respect to b is taken to be 1",
+        local=_for("sub", lambda node, position, local: 1.0),
+    ),
+    Fault(
+        "wrong_tanh",
+        "the derivative of tanh is taken to be 1 - t instead of 1 - t**2",
+        local=_for("tanh", lambda node, position, local: 1.0 - node.data),
+    ),
+    Fault(
+        "wrong_exp",
+        "the derivative of exp(x) is taken to be x",
+        local=_for("exp", _own_operand),
+    ),
+    Fault(
+        "wrong_relu",
+        "the derivative of relu is taken to be 1 everywhere",
+        local=_for("relu", lambda node, position, local: 1.0),
+    ),
+)
+_BY_NAME = {fault.name: fault for fault in _ROWS}
+FAULTS: dict[str, str] = {fault.name: fault.says for fault in _ROWS}
+
+
+# ---- the pass ------------------------------------------------------------------------------------
+
+
+def _play(fault: Fault, order: list[Value], earlier: Grads, told: list[Watcher]) -> Grads:
+    """Run a backward pass with a fault in it; return the grads to add when it is over."""
+    tapes = [watcher for watcher in told if isinstance(watcher, Tape)]
+    after_all = fault.begin(order, earlier)
+    if order[-1].grad != 1.0:  # the tapes have noted a seed that is not there
+        for tape in tapes:
+            tape.events.pop()
+    for node in fault.order(order):
+        grad = node.grad
+        for position, operand, local, share in _contributions(fault, node, grad):
+            before = operand.grad
+            operand.grad = after = share if fault.overwrites(node) else before + share
+            for tape in tapes:
+                tape.events.append(
+                    Step(
+                        node, node._op, grad, operand, position, local, before, share, after, after
+                    )
+                )
+    return after_all
+
+
+def _contributions(
+    fault: Fault, node: Value, grad: float
+) -> list[tuple[int, Value, float | None, float]]:
+    """List what a node has for its operands: position, operand, local derivative, share."""
+    rare = node._rare
+    if rare is not None and rare.step is not None:
+        return _by_hand(node)
+    found: list[tuple[int, Value, float | None, float]] = []
+    met: set[int] = set()
+    for position, (operand, right) in enumerate(links(node)):
+        if not (fault.counts_once and id(operand) in met):
+            local = fault.local(node, position, right)
+            found.append((position, operand, local, local * grad))
+        met.add(id(operand))
+    return found
+
+
+def _by_hand(node: Value) -> list[tuple[int, Value, float | None, float]]:
+    """Run a hand-written step on clean grads, and put them back: its shares are what it left."""
+    operands = list({id(operand): operand for operand in node._operands}.values())
+    before = [operand.grad for operand in operands]
+    for operand in operands:
+        operand.grad = 0.0
+    run_by_hand(node, node._backward)
+    found: list[tuple[int, Value, float | None, float]] = []
+    for position, (operand, grad) in enumerate(zip(operands, before, strict=True)):
+        found.append((position, operand, None, operand.grad))
+        operand.grad = grad
+    return found
+
+
+class broken(replacing):  # noqa: N801 - reads as `with broken("overwrite"):`
+    """Inside this block `backward()` has a fault. `FAULTS` says which there are.
+
+    >>> a = Value(3.0)
+    >>> b = a + a
+    >>> with broken("overwrite"):
+    ...     b.backward()
+    >>> a.grad
+    1.0
+
+    It holds for the thread or task that opened it; of nested blocks the innermost counts. A
+    `record()` inside shows what the broken pass did, step by step. Everything but `backward()`
+    stays sound: `grad()`, `steps()`, and a node's own `_backward()`. As plain recursion would,
+    "visited_twice" takes as many steps as there are paths.
+    """
+
+    FAULTS: ClassVar[dict[str, str]] = FAULTS
+
+    def __init__(self, fault: str) -> None:
+        if not isinstance(fault, str) or fault not in _BY_NAME:
+            raise ValueError(f"broken: there is no fault {fault!r}; choose of {', '.join(FAULTS)}.")
+        self.fault = row = _BY_NAME[fault]
+        super().__init__(lambda order, earlier, told: _play(row, order, earlier, told))
+
+    def _fresh(self) -> Self:
+        return type(self)(self.fault.name)

@@ -1,0 +1,301 @@
+"""A learner's folder: its files, how far the learner is, and what their engine measures now.
+
+    path = start("accumulate")      engine.py, probe.py, LAB.md and .lab.json
+    check(path).state               "started", then "broken", then "repaired"
+    reset(path)                     the engine as it was; the learner's own is kept
+
+The learner's engine never runs in this process: `examine` runs it in a child, with a limit on time
+and memory. The lab moves on by what was measured alone, and never believes the folder's probe.py,
+which the learner may edit. No file of the learner's is lost: what would be overwritten is renamed.
+
+Start at `check`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import MinigradError
+from ..files import write_atomically
+from ..names import json_number
+from .labs import LABS, LANGUAGES, Lab, Measured, differences, language, sound
+from .phrases import say
+
+__all__ = ["LabError", "Progress", "check", "examine", "find_folder", "get", "reset", "start"]
+
+SECONDS = 10  # for an engine to be measured in
+STATES = ("started", "broken", "repaired")
+MEMORY = ".lab.json"
+
+
+class LabError(MinigradError, ValueError):
+    """A lab cannot be started, found or read as asked."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A number that is not what a sound engine gives."""
+
+    experiment: str
+    name: str
+    yours: float | str | None  # None: it could not be measured
+    right: float | str
+    as_asked: float | str  # what the broken engine of the lab gives
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a learner is, and what their engine does at this moment."""
+
+    lab: str
+    lang: str
+    state: str  # the furthest that counts: started, broken, repaired
+    engine: str  # now: intact, broken, other, failed
+    differences: list[Difference]
+    problem: str = ""  # why the engine could not be measured, or not all of it
+    seen: list[Difference] = field(default_factory=list)  # what it measured when it was broken
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to do."""
+        return self.state == "repaired"
+
+    @property
+    def lines(self) -> tuple[str, str]:
+        """What to tell the learner: where they are, and what is next."""
+        key = self.engine if self.engine in ("other", "failed") else self.state
+        return say(self.lang, key, name=self.lab), say(self.lang, f"{key} next")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "lab": self.lab,
+            "state": self.state,
+            "engine": self.engine,
+            "finished": self.finished,
+            "problem": self.problem,
+            "differences": [_row(difference) for difference in self.differences],
+            "seen": [_row(difference) for difference in self.seen],
+            "message": " ".join(self.lines),
+        }
+
+
+def _row(difference: Difference) -> dict[str, Any]:
+    return {
+        key: json_number(value) if isinstance(value, float) else value
+        for key, value in vars(difference).items()
+    }
+
+
+# ---- starting, checking, resetting -----------------------------------------------------------
+
+
+def get(name: str, lang: str | None = None) -> Lab:
+    """Return the lab of a name, or say which ones there are."""
+    if name not in LABS:
+        raise LabError(say(lang or language(), "no lab", name=name, labs=", ".join(LABS)))
+    return LABS[name]
+
+
+def start(
+    name: str,
+    folder: str | Path | None = None,
+    *,
+    lang: str | None = None,
+    force: bool = False,
+) -> Path:
+    """Make the folder of a lab, `lab-<name>` by default, and return where it is.
+
+    A folder with something in it is refused; with `force` the files of the lab are written into it,
+    and an engine.py of the learner's own is kept under another name.
+    """
+    lang = _checked_language(lang)
+    lab = get(name, lang)
+    target = Path(f"lab-{name}" if folder is None else folder)
+    if target.exists() and not target.is_dir():
+        raise LabError(say(lang, "not a folder", folder=target))
+    if target.is_dir() and any(target.iterdir()) and not force:
+        raise LabError(say(lang, "not empty", folder=target))
+    target.mkdir(parents=True, exist_ok=True)
+    _set_aside(target, lab)
+    write_atomically(target / "engine.py", lab.engine_source())
+    write_atomically(target / "probe.py", lab.probe_source())
+    write_atomically(target / "LAB.md", lab.text(lang))
+    _remember(target, lab.name, lang, "started", {})
+    return target
+
+
+def check(folder: str | Path | None = None, *, lang: str | None = None) -> Progress:
+    """Measure the learner's engine, and tell how far they are."""
+    target = find_folder(folder, lang)
+    name, own_lang, state, seen = _recall(target, lang)
+    lang = lang or own_lang
+    lab = LABS[name]
+    if not (target / "engine.py").is_file():
+        raise LabError(say(lang, "missing", folder=target))
+    measured, problem = examine(lab, target / "engine.py", lang)
+    engine = lab.verdict(measured) if measured else "failed"
+    if engine == "broken":
+        for experiment in sound():  # nobody asked the learner about those
+            measured.pop(experiment, None)
+        state, seen = "broken", measured
+    elif engine == "intact" and state == "broken":
+        state = "repaired"
+    elif engine != "intact" and state == "repaired":
+        state = "broken"  # it was whole when we last looked
+    _remember(target, name, own_lang, state, seen)
+    return Progress(
+        name,
+        lang,
+        state,
+        engine,
+        _differences(lab, measured),
+        problem,
+        _differences(lab, seen),
+    )
+
+
+class Restored(NamedTuple):
+    """What `reset` did."""
+
+    folder: Path
+    kept: Path | None  # the learner's own engine, if they had changed it
+    lang: str
+
+
+def reset(folder: str | Path | None = None, *, lang: str | None = None) -> Restored:
+    """Bring engine.py back as it was, and keep the learner's own under another name."""
+    target = find_folder(folder, lang)
+    name, own_lang, _, _ = _recall(target, lang)
+    lab = LABS[name]
+    kept = _set_aside(target, lab)
+    write_atomically(target / "engine.py", lab.engine_source())
+    _remember(target, name, own_lang, "started", {})
+    return Restored(target, kept, lang or own_lang)
+
+
+def find_folder(folder: str | Path | None = None, lang: str | None = None) -> Path:
+    """Return the folder of a lab: the one named, this one, or the only one that lies in here."""
+    lang = _checked_language(lang)
+    if folder is not None or (Path() / MEMORY).is_file():
+        target = Path() if folder is None else Path(folder)
+        if not (target / MEMORY).is_file():
+            raise LabError(say(lang, "no lab here", folder=target))
+        return target
+    found = sorted(memory.parent for memory in Path().glob(f"lab-*/{MEMORY}"))
+    if not found:
+        raise LabError(say(lang, "no lab here", folder=Path().resolve().name or Path()))
+    if len(found) > 1:
+        raise LabError(say(lang, "many labs", folders=", ".join(map(str, found))))
+    return found[0]
+
+
+def _checked_language(lang: str | None) -> str:
+    if lang is not None and lang not in LANGUAGES:
+        raise LabError(say("en", "no language", code=lang, langs=", ".join(LANGUAGES)))
+    return lang or language()
+
+
+def _set_aside(folder: Path, lab: Lab) -> Path | None:
+    """Rename an engine.py that the learner has changed: engine.mine.py, engine.mine-2.py, …"""
+    engine = folder / "engine.py"
+    if not engine.exists() or engine.read_bytes() == lab.engine_source().encode():
+        return None
+    kept = next(path for path in _names(folder) if not path.exists())
+    engine.rename(kept)
+    return kept
+
+
+def _names(folder: Path) -> Iterator[Path]:
+    yield folder / "engine.mine.py"
+    number = 1
+    while True:
+        number += 1
+        yield folder / f"engine.mine-{number}.py"
+
+
+def _differences(lab: Lab, measured: Measured) -> list[Difference]:
+    if not measured:
+        return []
+    right = lab.right | {name: numbers for name, numbers in sound().items() if name in measured}
+    return [
+        Difference(
+            experiment,
+            name,
+            measured.get(experiment, {}).get(name),
+            right[experiment][name],
+            lab.broken.get(experiment, right[experiment])[name],
+        )
+        for experiment, name in differences(measured, right)
+    ]
+
+
+# ---- what is remembered ----------------------------------------------------------------------
+
+
+def _remember(folder: Path, name: str, lang: str, state: str, seen: Measured) -> None:
+    memory = {"lab": name, "lang": lang, "state": state, "seen": seen}
+    write_atomically(folder / MEMORY, json.dumps(memory, indent=1) + "\n")
+
+
+def _recall(folder: Path, lang: str | None) -> tuple[str, str, str, Measured]:
+    try:
+        memory = json.loads((folder / MEMORY).read_text(encoding="utf-8"))
+        name, own_lang, state = memory["lab"], memory["lang"], memory["state"]
+        seen = {
+            str(experiment): {str(key): _number(x) for key, x in numbers.items()}
+            for experiment, numbers in memory["seen"].items()
+        }
+        is_known = name in LABS and own_lang in LANGUAGES and state in STATES
+    except (ValueError, LookupError, TypeError, AttributeError):
+        is_known = False
+    if not is_known:
+        raise LabError(say(_checked_language(lang), "damaged", folder=folder))
+    return name, own_lang, state, seen
+
+
+def _number(x: Any) -> float | str:
+    return x if isinstance(x, str) else float(x)
+
+
+# ---- measuring -------------------------------------------------------------------------------
+
+
+def examine(lab: Lab, engine: Path, lang: str = "en") -> tuple[Measured, str]:
+    """Run the lab's experiments on an engine, in a process of their own.
+
+    Return what they measured, and what went wrong, if anything did: nothing was measured, or not
+    all of it.
+    """
+    runner = Path(__file__).resolve().with_name("runner.py")
+    with tempfile.TemporaryDirectory() as scratch:
+        result = Path(scratch) / "result.json"
+        paths = [runner, engine.resolve(), result, *lab.probe_paths()]
+        try:
+            done = subprocess.run(
+                [sys.executable, "-I", *map(str, paths)],
+                cwd=scratch,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return {}, say(lang, "too long", seconds=SECONDS)
+        try:
+            answer = json.loads(result.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}, say(lang, "died", code=done.returncode)
+    problems: dict[str, str] = {}  # each once, with where it was first met
+    for where, what in answer["failed"].items():
+        problems.setdefault(what, where)
+    told = "; ".join(f"{where}: {what}" for what, where in problems.items())
+    return answer["measured"], told.removeprefix("engine.py: ")

@@ -1,0 +1,182 @@
+"""The labs, one row each: which engine the learner gets, and the numbers of its broken state.
+
+Everything else about a lab lies beside this file under the same name: `probes/<name>.py` measures
+an engine and knows what is right, `texts/<language>/<name>.md` is what the learner reads. The
+change that breaks the engine stands in the text, as a diff.
+
+To add a lab: a row here, a probe, a text in every language, an expected verdict in the tests.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+__all__ = ["LABS", "LANGUAGES", "Lab", "Measured", "differences", "language", "sound"]
+
+HERE = Path(__file__).resolve().parent
+LANGUAGES = ("en", "es")
+SECTIONS = ("hypothesis", "change", "run", "see", "diagnose", "repair", "lesson")
+
+Number = float | str  # an error counts as a result: "OverflowError"
+Measured = dict[str, dict[str, Number]]
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One lab."""
+
+    name: str
+    engine: str  # the file the learner starts with, under this folder
+    broken: Measured  # the numbers of the engine broken as asked; what is not here stays right,
+    loose: tuple[str, ...] = ()  # except experiments that may come out either way
+
+    def engine_source(self) -> str:
+        """Return the engine as the learner gets it: sound."""
+        return _read(self.engine)
+
+    def probe_paths(self) -> list[Path]:
+        """Where the experiments are: the lab's own, and what every whole engine must get right."""
+        return [HERE / "probes" / f"{name}.py" for name in (self.name, "_sound")]
+
+    def probe_source(self) -> str:
+        """Return the probe as a program of its own, for the learner to run."""
+        experiments = _read(f"probes/{self.name}.py")
+        show = _read("probes/_show.py")
+        helpers = show[show.index("def spell") :]
+        opening, code = experiments.split("\n\n", 1)
+        end = 'if __name__ == "__main__":\n    show(EXPERIMENTS, RIGHT)\n'
+        return f"{opening}\n\nimport math\n\n{code}\n\n{helpers}\n\n{end}"
+
+    @property
+    def right(self) -> Measured:
+        """What the experiments measure on a sound engine: by hand, in the probe."""
+        return _right(self.name)
+
+    def verdict(self, measured: Measured) -> str:
+        """Say of measured numbers whether the engine is intact, broken as asked, or other."""
+        if not differences(measured, self.right | sound()):
+            return "intact"
+        asked = {
+            experiment: self.broken.get(experiment, numbers)
+            for experiment, numbers in self.right.items()
+            if experiment not in self.loose
+        }
+        return "other" if differences(measured, asked) else "broken"
+
+    def text(self, lang: str = "en") -> str:
+        """Return what the learner reads."""
+        return _read(f"texts/{lang}/{self.name}.md")
+
+    def title(self, lang: str = "en") -> str:
+        """Return the lab in a few words, for lists."""
+        return self.text(lang).splitlines()[0].partition(": ")[2]
+
+    def section(self, name: str, lang: str = "en") -> str:
+        """Return one part of the text: hypothesis, change, run, see, diagnose, repair, lesson."""
+        parts = re.split(r"^## .*\n", self.text(lang), flags=re.MULTILINE)
+        return parts[1 + SECTIONS.index(name)].strip()
+
+
+def _read(path: str) -> str:
+    return (HERE / path).read_text(encoding="utf-8")
+
+
+@cache
+def _right(probe: str) -> Measured:
+    """Read RIGHT from a probe, which cannot be imported: there is no engine here."""
+    for statement in ast.parse(_read(f"probes/{probe}.py")).body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "RIGHT":
+            numbers: Measured = ast.literal_eval(statement.value)
+            return numbers
+    raise ValueError(f"the probe {probe} has no RIGHT.")
+
+
+def sound() -> Measured:
+    """What every whole engine measures, whatever the lab."""
+    return _right("_sound")
+
+
+LABS: dict[str, Lab] = {
+    lab.name: lab
+    for lab in (
+        Lab(
+            "accumulate",
+            "versions/v7.py",
+            {"diamond": {"a": -6.0, "b": -4.0, "c": -2.0}, "twice": {"a": 1.0}},
+        ),
+        Lab(
+            "order",
+            "versions/v7.py",
+            {"ladder": {"a": 3.0, "b": 2.0, "c": 6.0, "d": 5.0}},
+        ),
+        Lab(
+            "zero_grad",
+            "engines/grown.py",
+            {"training": {"w1": 1.5, "w2": 3.75, "w3": 5.625, "w4": 6.1875, "w5": 5.15625}},
+        ),
+        Lab(
+            "tanh",
+            "versions/v7.py",
+            {  # 1 - t where t is the root of 1/2
+                "neuron": {
+                    "x1": -3 * (1 - math.sqrt(0.5)),
+                    "w1": 2 * (1 - math.sqrt(0.5)),
+                    "x2": 1 - math.sqrt(0.5),
+                    "w2": 0.0,
+                }
+            },
+        ),
+        Lab(
+            "stale",
+            "engines/grown.py",
+            {
+                "again": {"1st": 3.0, "2nd": 9.0, "3rd": 18.0},
+                "deep": {"1st": 1.0, "2nd": 11.0, "3rd": 66.0, "4th": 286.0},
+            },
+        ),
+        Lab("set", "engines/edges.py", {"twice": {"a": 1.0}, "square": {"a": 3.0}}, ("diamond",)),
+        Lab("recursion", "engines/grown.py", {"long": {"x": "RecursionError"}}),
+        Lab(
+            "overflow",
+            "versions/v7.py",
+            {
+                "far": {"left": -1.0, "right": "OverflowError"},
+                "near": {"tiny": 9.999999707180684e-10},
+            },
+        ),
+    )
+}
+
+
+def _same(x: Number | None, y: Number | None) -> bool:
+    """Compare measured numbers, but for rounding; an error is known by its name."""
+    if isinstance(x, float) and isinstance(y, float):
+        return math.isclose(x, y, rel_tol=1e-9)
+    return x == y
+
+
+def differences(measured: Measured, expected: Measured) -> list[tuple[str, str]]:
+    """Name the numbers, as (experiment, key), that are not as expected."""
+    return [
+        (experiment, key)
+        for experiment, numbers in expected.items()
+        for key, number in numbers.items()
+        if not _same(measured.get(experiment, {}).get(key), number)
+    ]
+
+
+def language(environment: Mapping[str, str] | None = None) -> str:
+    """Return the learner's language as the system tells it: English unless it is known."""
+    variables = os.environ if environment is None else environment
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if variables.get(name):
+            code = re.split(r"[_.@-]", variables[name])[0].lower()
+            return code if code in LANGUAGES else "en"
+    return "en"

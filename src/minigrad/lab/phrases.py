@@ -1,0 +1,110 @@
+"""What the commands say, in every language: the same keys, with the same {fields}, in each."""
+
+from __future__ import annotations
+
+__all__ = ["PHRASES", "say"]
+
+PHRASES: dict[str, dict[str, str]] = {
+    "en": {
+        "labs": "Labs: break a small engine, see which tests still pass, repair it",
+        "lab": "lab",
+        "about": "what you break",
+        "how to start": "Start with: minigrad lab break {name}",
+        "versions": "Value, as the lessons grow it",
+        "version": "version",
+        "new": "what is new",
+        "how to read": "Read one with: minigrad lab versions {number}   (--diff for what changed)",
+        "made": "{folder} is ready: engine.py, probe.py and LAB.md.",
+        "kept": "Your engine.py is now {name}.",
+        "first": "Next: open {folder}/LAB.md and write down your hypothesis.",
+        "started": "{name}: engine.py is still whole.",
+        "started next": "Next: break it as LAB.md says under 2, and run minigrad lab check again.",
+        "broken": "{name}: broken, just as it should be.",
+        "broken next": (
+            "Next: diagnose it (LAB.md, 5), repair engine.py, and run minigrad lab check again."
+        ),
+        "repaired": "{name}: finished. You broke it, you saw it, and you repaired it.",
+        "seen": "What you saw while it was broken:",
+        "repaired next": "Next: read the lesson at the end of LAB.md, and try another lab.",
+        "other": "{name}: engine.py has changed, but not in the way of this lab.",
+        "other next": (
+            "Next: compare your change with LAB.md, or start over with minigrad lab reset."
+        ),
+        "failed": "{name}: engine.py does not run.",
+        "failed next": "Next: mend it, or start over with minigrad lab reset.",
+        "experiment": "experiment",
+        "yours": "yours",
+        "whole": "whole",
+        "as asked": "broken as asked",
+        "reset": "engine.py is whole again.",
+        "too long": "it was still running after {seconds} s; is there a loop that never ends?",
+        "died": "the process that ran it died ({code}) before it could answer.",
+        "missing": "there is no engine.py in {folder}; minigrad lab reset brings it back.",
+        "no lab": "there is no lab {name!r}; the labs are {labs}.",
+        "no language": "there is no text in {code!r}; the languages are {langs}.",
+        "not empty": "{folder} exists and is not empty; name another folder, or add --force.",
+        "not a folder": "{folder} is a file; name a folder.",
+        "no lab here": (
+            "{folder} is not the folder of a lab (it has no .lab.json); name one, "
+            "or start with minigrad lab break accumulate."
+        ),
+        "many labs": "there are several labs here ({folders}); name one of them.",
+        "damaged": "{folder}/.lab.json is damaged; start again with minigrad lab break --force.",
+    },
+    "es": {
+        "labs": "Labs: rompe un motor pequeño, mira qué pruebas aún pasan, repáralo",
+        "lab": "lab",
+        "about": "qué vas a romper",
+        "how to start": "Empieza con: minigrad lab break {name}",
+        "versions": "Value, tal como crece en las lecciones",
+        "version": "versión",
+        "new": "qué hay de nuevo",
+        "how to read": "Lee una con: minigrad lab versions {number}   (--diff muestra qué cambió)",
+        "made": "{folder} está lista: engine.py, probe.py y LAB.md.",
+        "kept": "Tu engine.py ahora se llama {name}.",
+        "first": "Ahora: abre {folder}/LAB.md y escribe tu hipótesis.",
+        "started": "{name}: engine.py sigue intacto.",
+        "started next": (
+            "Ahora: rómpelo como dice LAB.md en el punto 2 y ejecuta otra vez minigrad lab check."
+        ),
+        "broken": "{name}: roto, justo como debe estar.",
+        "broken next": (
+            "Ahora: diagnostícalo (LAB.md, 5), repara engine.py y ejecuta otra vez "
+            "minigrad lab check."
+        ),
+        "repaired": "{name}: terminado. Lo rompiste, lo viste y lo reparaste.",
+        "seen": "Lo que viste mientras estaba roto:",
+        "repaired next": "Ahora: lee la lección al final de LAB.md y prueba otro lab.",
+        "other": "{name}: engine.py ha cambiado, pero no de la manera que pide este lab.",
+        "other next": (
+            "Ahora: compara tu cambio con LAB.md, o vuelve a empezar con minigrad lab reset."
+        ),
+        "failed": "{name}: engine.py no funciona.",
+        "failed next": "Ahora: corrígelo, o vuelve a empezar con minigrad lab reset.",
+        "experiment": "experimento",
+        "yours": "el tuyo",
+        "whole": "intacto",
+        "as asked": "roto como se pide",
+        "reset": "engine.py está intacto otra vez.",
+        "too long": "seguía en marcha después de {seconds} s; ¿hay un bucle que no termina?",
+        "died": "el proceso que lo ejecutaba murió ({code}) antes de responder.",
+        "missing": "no hay ningún engine.py en {folder}; minigrad lab reset lo devuelve.",
+        "no lab": "no hay ningún lab {name!r}; los labs son {labs}.",
+        "no language": "no hay textos en {code!r}; los idiomas son {langs}.",
+        "not empty": "{folder} ya existe y no está vacía; elige otra carpeta o añade --force.",
+        "not a folder": "{folder} es un archivo; indica una carpeta.",
+        "no lab here": (
+            "{folder} no es la carpeta de un lab (no tiene .lab.json); indica una, "
+            "o empieza con minigrad lab break accumulate."
+        ),
+        "many labs": "aquí hay varios labs ({folders}); indica uno de ellos.",
+        "damaged": (
+            "{folder}/.lab.json está dañado; vuelve a empezar con minigrad lab break --force."
+        ),
+    },
+}
+
+
+def say(lang: str, phrase: str, **fields: object) -> str:
+    """Return a phrase in a language."""
+    return PHRASES[lang][phrase].format(**fields)

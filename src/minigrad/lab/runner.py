@@ -1,0 +1,77 @@
+"""Run a learner's engine.py through probes, and write down what they measured: a script.
+
+`folder.py` starts it in a process of its own, `python -I runner.py ENGINE RESULT PROBE…`. It needs
+the standard library only. What the engine prints goes nowhere; the answer is the file RESULT:
+
+    {"measured": {"chain": {"a": 6.0}}, "failed": {"diamond": "TypeError: …"}}
+
+`failed` has one entry for each experiment that raised, or one for "engine.py" if that did.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import traceback
+import types
+from pathlib import Path
+from typing import Any
+
+MEMORY = 2 << 30
+
+
+def main(engine: str, result: str, *probes: str) -> None:
+    """Run the probes on the engine and write the result."""
+    _limit_memory()
+    measured: dict[str, Any] = {}
+    failed: dict[str, str] = {}
+    sys.modules["engine"] = types.ModuleType("engine")
+    try:
+        _run(engine, "engine.py", sys.modules["engine"])
+        for probe in probes:
+            _measure(probe, measured, failed)
+    except BaseException as error:  # also a sys.exit(), and a name that a probe needs and misses
+        failed["engine.py"] = _tell(error)
+    text = json.dumps({"measured": measured, "failed": failed})
+    Path(result).write_text(text, encoding="utf-8")
+
+
+def _measure(probe: str, measured: dict[str, Any], failed: dict[str, str]) -> None:
+    module = types.ModuleType("probe")
+    _run(probe, "probe.py", module)
+    for experiment in module.__dict__["EXPERIMENTS"]:
+        try:
+            measured[experiment.__name__] = {
+                key: number if isinstance(number, str) else float(number)
+                for key, number in experiment().items()
+            }
+        except BaseException as error:
+            failed[experiment.__name__] = _tell(error)
+
+
+def _run(path: str, name: str, module: types.ModuleType) -> None:
+    source = Path(path).read_text(encoding="utf-8")
+    exec(compile(source, name, "exec"), module.__dict__)
+
+
+def _tell(error: BaseException) -> str:
+    """Say what went wrong, and in which line of engine.py."""
+    text = traceback.format_exception_only(error)[-1].strip()
+    if isinstance(error, SyntaxError):
+        return text if error.filename != "engine.py" else f"{text} (engine.py, line {error.lineno})"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == "engine.py":
+            return f"{text[:500]} (engine.py, line {frame.lineno})"
+    return text[:500]
+
+
+def _limit_memory() -> None:
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,138 @@
+"""Version 6: backward() finds the order by itself. It also has the famous bug.
+
+New here: `backward()`. It sorts the graph topologically, children before their parents, and then
+runs every `_backward` from the result to the leaves. Where every Value is used once, all is well:
+
+>>> a, b, c = Value(2.0), Value(-3.0), Value(10.0)
+>>> (a * b + c).backward()
+>>> a.grad, b.grad, c.grad
+(-3.0, 2.0, 1.0)
+
+But use one twice. The derivative of a + a is 2, and this engine says:
+
+>>> a = Value(3.0)
+>>> b = a + a
+>>> b.backward()
+>>> a.grad
+1.0
+"""
+
+import math
+
+
+class Value:
+    """One number."""
+
+    def __init__(self, data, _children=(), _op="", label=""):
+        self.data = data
+        self.grad = 0.0
+        self._prev = tuple(_children)
+        self._op = _op
+        self.label = label
+        self._backward = lambda: None
+
+    def __repr__(self):
+        return f"Value(data={self.data})"
+
+    def __add__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        out = Value(self.data + other.data, (self, other), "+")
+
+        def _backward():
+            self.grad = out.grad
+            other.grad = out.grad
+
+        out._backward = _backward
+        return out
+
+    def __mul__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        out = Value(self.data * other.data, (self, other), "*")
+
+        def _backward():
+            self.grad = other.data * out.grad
+            other.grad = self.data * out.grad
+
+        out._backward = _backward
+        return out
+
+    def __pow__(self, number):
+        out = Value(self.data**number, (self,), f"**{number}")
+
+        def _backward():
+            self.grad = number * self.data ** (number - 1) * out.grad
+
+        out._backward = _backward
+        return out
+
+    def tanh(self):
+        t = math.tanh(self.data)
+        out = Value(t, (self,), "tanh")
+
+        def _backward():
+            self.grad = (1 - t**2) * out.grad
+
+        out._backward = _backward
+        return out
+
+    def exp(self):
+        out = Value(math.exp(self.data), (self,), "exp")
+
+        def _backward():
+            self.grad = out.data * out.grad
+
+        out._backward = _backward
+        return out
+
+    def relu(self):
+        out = Value(max(0.0, self.data), (self,), "relu")
+
+        def _backward():
+            self.grad = (out.data > 0) * out.grad
+
+        out._backward = _backward
+        return out
+
+    def backward(self):
+        topo = []
+        visited = set()
+
+        def build_topo(v):
+            if v not in visited:
+                visited.add(v)
+                for child in v._prev:
+                    build_topo(child)
+                topo.append(v)
+
+        build_topo(self)
+        self.grad = 1.0
+        for node in reversed(topo):
+            node._backward()
+
+    def __neg__(self):
+        return self * -1
+
+    def __sub__(self, other):
+        return self + (-other)
+
+    def __truediv__(self, other):
+        return self * other**-1
+
+    def __radd__(self, other):
+        return self + other
+
+    def __rsub__(self, other):
+        return -self + other
+
+    def __rmul__(self, other):
+        return self * other
+
+    def __rtruediv__(self, other):
+        return self**-1 * other
+
+
+def draw(node, indent=""):
+    """Write the expression as a tree, the result first."""
+    name = " = ".join(part for part in (node.label, node._op) if part)
+    line = f"{indent}{name or 'number'}  data {node.data:g}  grad {node.grad:g}"
+    return "\n".join([line, *(draw(child, indent + "    ") for child in node._prev)])

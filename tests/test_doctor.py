@@ -1,0 +1,421 @@
+"""The doctor: right about every patient, about healthy engines, and about hostile files."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from typer.testing import CliRunner
+
+import minigrad
+from minigrad.check import diagnose
+from minigrad.check.child import examine_stranger
+from minigrad.check.doctor import _SHOWS
+from minigrad.check.faults import CATALOGUE, FAULTS
+from minigrad.check.lines import likely_line
+from minigrad.check.patients import HEALTHY, patient, signatures, source
+from minigrad.check.probes import PROBES, expected
+from minigrad.check.programs import Program
+from minigrad.cli import app
+
+
+def examined(tmp_path, text, name="engine.py"):
+    path = tmp_path / name
+    path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return diagnose(path)
+
+
+def codes(findings):
+    return [finding.code for finding in findings]
+
+
+# ---- the catalogue ------------------------------------------------------------------------------
+
+
+def test_the_catalogue_is_whole():
+    assert len(CATALOGUE) >= 30
+    assert len(FAULTS) == len(CATALOGUE)
+    for fault in CATALOGUE:
+        assert fault.kind in ("fault", "limit", "note")
+        assert all([fault.name, fault.sees, fault.why, fault.fix, fault.patches, fault.where])
+        assert (fault.kind == "fault") != bool(fault.probe)
+        assert patient(fault) != source(fault.base)
+    assert set(_SHOWS) == {fault.code for fault in CATALOGUE if fault.kind != "fault"}
+
+
+def test_no_two_faults_look_the_same():
+    for (one, p), (other, q) in itertools.combinations(signatures().items(), 2):
+        common = set(p) & set(q)
+        assert any(p[name] != q[name] for name in common), (one, other)
+
+
+@pytest.mark.parametrize("fault", CATALOGUE, ids=lambda fault: fault.code)
+def test_every_patient_is_diagnosed(fault, tmp_path):
+    report = examined(tmp_path, patient(fault))
+    assert report.problem == ""
+    assert codes(report.findings)[0] == fault.code
+    if fault.kind == "fault":
+        assert codes(report.faults) == [fault.code]
+        finding = report.faults[0]
+        assert finding.program is not None
+        assert finding.expected != finding.got != ""
+        assert report.exit_code == 1
+    else:
+        assert codes(report.findings) == [fault.code]
+        assert report.exit_code == 0
+
+
+# What each sound engine cannot do, worked out by reading it.
+LIMITS = {
+    "closure": ["stale_interior", "recursion", "exponents", "cycles"],
+    "local_grads": ["stale_interior", "recursion", "exponents", "cycles"],
+    "op_codes": [],
+    "data_class": ["stale_interior", "recursion", "cycles"],
+    "slots": ["recursion", "missing_neg", "cycles"],
+    "tuple_prev": [],
+    "functional": ["stale_interior", "recursion", "cycles"],
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_sound_engines_have_no_faults_and_their_own_limits(name, tmp_path):
+    report = examined(tmp_path, source(name))
+    assert report.faults == []
+    assert codes(report.limits) == LIMITS[name]
+    assert codes(report.notes) == (["zeroing"] if name == "slots" else [])
+    assert report.exit_code == 0
+
+
+def test_every_sound_engine_is_listed():
+    assert set(LIMITS) == set(HEALTHY)
+
+
+@pytest.mark.oracle
+def test_micrograd(micrograd):
+    report = diagnose("micrograd.engine")
+    assert report.faults == []
+    assert codes(report.limits) == ["stale_interior", "recursion", "exponents", "cycles"]
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_minigrad_itself_has_neither_faults_nor_limits(pure, monkeypatch):
+    monkeypatch.setenv("MINIGRAD_PURE", pure)
+    for report in (diagnose("minigrad.scalar"), diagnose(minigrad.Value)):
+        assert report.problem == ""
+        assert report.findings == ()
+        assert report.probes == len(PROBES)
+
+
+@pytest.mark.parametrize("version", range(1, 8))
+def test_the_seven_versions(version):
+    report = diagnose(f"minigrad.lab.versions.v{version}")
+    if version < 6:
+        assert report.exit_code == 2  # no backward() yet
+    elif version == 6:
+        assert codes(report.faults) == ["overwrite"]
+    else:
+        assert report.faults == []
+        assert report.limits != []
+
+
+# ---- strangers ----------------------------------------------------------------------------------
+
+
+def test_the_bug_of_the_lessons_in_the_lessons_own_style(tmp_path):
+    # With a set of children the wrong numbers depend on where objects lie in memory.
+    text = source("closure").replace(".grad += ", ".grad = ")
+    assert "set(_children)" in text
+    for _ in range(3):
+        assert codes(examined(tmp_path, text).faults) == ["overwrite"]
+
+
+def test_the_same_fault_in_other_styles(tmp_path):
+    text = source("data_class").replace(
+        "self.grad += out.grad\n            other.grad += out.grad",
+        "self.grad = out.grad\n            other.grad = out.grad",
+    )
+    assert codes(examined(tmp_path, text).faults) == ["overwrite_add"]
+    text = source("op_codes").replace("1 - self.value**2", "1 - self.value")
+    assert codes(examined(tmp_path, text).faults) == ["tanh_linear"]
+    text = source("functional").replace("(b.data, a.data)", "(a.data, b.data)")
+    assert codes(examined(tmp_path, text).faults) == ["mul_own"]
+    text = source("slots").replace("self.grad += g * out.val", "self.grad += g * self.val")
+    assert codes(examined(tmp_path, text).faults) == ["exp_input"]
+
+
+def test_several_faults_at_once(tmp_path):
+    text = patient(FAULTS["tanh_linear"])
+    for code in ("pow_not_lowered", "div_sign"):
+        for old, new in FAULTS[code].patches:
+            text = text.replace(old, new)
+    assert sorted(codes(examined(tmp_path, text).faults)) == [
+        "div_sign",
+        "pow_not_lowered",
+        "tanh_linear",
+    ]
+
+
+def test_a_fault_that_nobody_has_seen_before(tmp_path):
+    text = source("closure").replace("self.grad += out.data * out.grad  # exp",
+                                     "self.grad += 1.25 * out.data * out.grad")  # fmt: skip
+    (finding,) = examined(tmp_path, text).faults
+    assert finding.code in ("exp_input", "unknown")
+    assert finding.program.lines[0] == "b = exp(a)"
+    text = source("closure").replace("Value(self.data + other.data, ", "Value(self.data + 1.0, ")
+    assert "unknown" in codes(examined(tmp_path, text).faults)
+
+
+def test_a_finding_tells_the_whole_story(tmp_path):
+    report = examined(tmp_path, patient(FAULTS["overwrite"]))
+    (finding,) = report.faults
+    assert finding.program.text() == "a = Value(3); b = a + a"
+    assert (finding.expected, finding.got) == ("a.grad = 2", "a.grad = 1")
+    assert finding.explanation == (
+        "a reaches b twice: 1 + 1 = 2; your engine kept only one of them"
+    )
+    line = patient(FAULTS["overwrite"]).splitlines()[finding.line - 1]
+    assert line.strip() == "self.grad = out.grad  # add, left"
+    text = report.text()
+    for fragment in ("Faults (1)", "[overwrite]", "try      a = Value(3); b = a + a", "look at"):
+        assert fragment in text
+    assert text.index("Faults") < text.index("Limits")
+
+
+def test_a_crash_points_at_its_line(tmp_path):
+    report = examined(tmp_path, patient(FAULTS["pow_negative_base"]))
+    (finding,) = report.faults
+    assert "math.log" in finding.text
+    assert finding.got.startswith("ValueError")
+
+
+def test_words_of_the_dialect(tmp_path):
+    assert examined(tmp_path, source("op_codes")).words == {
+        "class": "Scalar", "data": "value", "grad": "derivative", "backward": "backprop()",
+        "children": "parents",
+    }  # fmt: skip
+    assert examined(tmp_path, source("functional")).words["backward"] == "backward(v)"
+    assert examined(tmp_path, source("slots")).words["data"] == "val"
+
+
+def test_operations_that_are_not_there_are_no_faults(tmp_path):
+    report = examined(tmp_path, source("slots"))
+    assert report.missing == ("sub", "div", "pow", "neg", "tanh", "log", "sigmoid")
+    assert report.faults == []
+
+
+def test_a_class_by_name_and_a_class_itself(tmp_path):
+    path = tmp_path / "engine.py"
+    path.write_text(source("closure") + "\nclass Other:\n    pass\n", encoding="utf-8")
+    assert diagnose(path, "Value").faults == []
+    assert "no class Nobody" in diagnose(path, "Nobody").problem
+    assert "Other can be made" not in diagnose(path).problem
+    assert diagnose(path, "Other").exit_code == 2
+
+
+def test_a_class_that_lives_in_no_file():
+    # As in a session or a notebook: examined right here, and without a line.
+    program = source("closure").replace(".grad += ", ".grad = ")
+    program += "\nfrom minigrad import diagnose\nprint(diagnose(Value).to_json())\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    (fault,) = json.loads(done.stdout)["faults"]
+    assert (fault["code"], fault["line"]) == ("overwrite", None)
+
+
+def test_probes_have_the_right_answers():
+    # By hand: the diamond of the lessons, and x**n.
+    by_name = {probe.name: probe.program for probe in PROBES}
+    assert expected(by_name["diamond"])[1] | {} == {
+        "a": 4.0, "b": -4.0, "c": -12.0, "d": -2.0, "e": -2.0, "f": 10.0, "g": 1.0,
+    }  # fmt: skip
+    assert expected(by_name["pow 3"]) == ({"a": 2.0, "b": 8.0}, {"a": 12.0, "b": 1.0})
+    assert expected(by_name["a result inside a larger graph"])[1]["a"] == 3.0
+
+
+def test_programs_are_what_they_say():
+    program = Program({"a": 2.0}, ("b = a ** (-1)", "c = tanh(b)", "d = -c", "e = d", "e += a"))
+    assert [(s.name, s.op, s.operands) for s in program.steps] == [
+        ("b", "pow", ("a", -1.0)), ("c", "tanh", ("b",)), ("d", "neg", ("c",)), ("e", "is", ("d",)),
+        ("e", "add=", ("e", "a")),
+    ]  # fmt: skip
+    assert program.text("V") == "a = V(2); b = a ** (-1); c = tanh(b); d = -c; e = d; e += a"
+    with pytest.raises(ValueError, match="not a step"):
+        Program({}, ("import os",))
+
+
+@pytest.mark.parametrize(
+    ("where", "fragment"),
+    [
+        ("tanh", "(1 - t**2) * out.grad"),
+        ("backward", "def backward"),
+        ("class", "class Value"),
+        ("assign", None),
+    ],
+)
+def test_likely_lines(where, fragment):
+    line, text = likely_line(source("closure"), where)
+    assert (line is None) if fragment is None else fragment in text
+    assert likely_line("not python (", where) == (None, "")
+
+
+# ---- hostile files ------------------------------------------------------------------------------
+
+HOSTILE = {
+    "exits": ("import sys; sys.exit(0)", "ends the process: sys.exit"),
+    "exits at once": ("import os; os._exit(0)", "ended with code 0"),
+    "does not parse": ("class Value:\n    def f(:\n", "line 2 does not parse"),
+    "raises": ("1 / 0", "ZeroDivisionError"),
+    "is empty": ("", "classes here: none"),
+    "takes all memory": ("x = [0] * 10**11", "MemoryError"),
+    "forks": ("import os\nwhile True:\n    os.fork()", "os.fork is not allowed"),
+    "starts programs": ("import os; os.system('true')", "os.system is not allowed"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_cannot_be_examined(name, tmp_path):
+    text, fragment = HOSTILE[name]
+    report = examined(tmp_path, text)
+    assert fragment in report.problem
+    assert report.exit_code == 2
+    assert report.faults == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "while True:\n try:\n  while True:\n   pass\n except BaseException:\n  pass",
+        "while True:\n    print('No fault.' * 1000)",
+    ],
+)
+def test_loops_and_floods_end(text, tmp_path):
+    path = tmp_path / "engine.py"
+    path.write_text(text, encoding="utf-8")
+    found = examine_stranger(str(path), seconds=1.0)
+    assert found.problem == "it did not come to an end: time ran out while loading the file"
+
+
+def test_an_operation_that_hangs_is_named(tmp_path):
+    path = tmp_path / "engine.py"
+    text = source("closure").replace("t = math.tanh(self.data)", "while True: pass")
+    path.write_text(text, encoding="utf-8")
+    found = examine_stranger(str(path), seconds=2.0)
+    assert "time ran out while running “a = Value(0.5); b = tanh(a)”" in found.problem
+    assert found.outcomes["mul"]["grad"] == {"a": -2.0, "b": 3.0, "c": 1.0}
+
+
+FORGERIES = [
+    # A verdict printed, or written to every descriptor there is, without the token.
+    """
+import json, os
+line = json.dumps({"token": "0" * 32, "outcomes": {}, "end": True, "words": {"class": "Good"}})
+print(line)
+for fd in range(64):
+    try:
+        os.write(fd, (line + "\\n").encode())
+    except OSError:
+        pass
+os._exit(0)
+""",
+    """
+import sys
+print("No fault.")
+sys.exit(0)
+""",
+]
+
+
+@pytest.mark.parametrize("text", FORGERIES)
+def test_a_forged_verdict_is_no_verdict(text, tmp_path):
+    report = examined(tmp_path, text)
+    assert report.exit_code == 2
+    assert report.words == {}
+
+
+def test_odd_classes_do_not_confuse_the_doctor(tmp_path):
+    odd = """
+
+def _raise(*_):
+    raise RuntimeError("no")
+
+Value.__repr__ = Value.__str__ = Value.__bool__ = _raise
+"""
+    assert examined(tmp_path, source("tuple_prev") + odd).findings == ()
+    # Equality by number, in an engine that does not rely on it: no fault.
+    by_number = "\n\nValue.__eq__ = lambda s, o: s.data == o.data\nValue.__hash__ = lambda s: 0\n"
+    assert examined(tmp_path, source("tuple_prev") + by_number).findings == ()
+
+
+def test_a_patched_math_does_not_change_what_is_right(tmp_path):
+    text = "import math\nmath.tanh = lambda x: 0.0\n" + source("closure")
+    report = examined(tmp_path, text)
+    assert report.faults != []
+    assert all("tanh" in finding.program.text() for finding in report.faults)
+
+
+def test_messages_of_strangers_are_text(tmp_path):
+    text = source("closure").replace(
+        "t = math.tanh(self.data)", "raise ValueError('\\x1b[31m</script>')"
+    )
+    report = examined(tmp_path, text)
+    assert "\x1b" not in report.text()
+    assert "<script" not in report.to_html().split("<iframe")[0].replace("&lt;", "")
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+def test_exit_codes_and_json(tmp_path):
+    path = tmp_path / "engine.py"
+    path.write_text(patient(FAULTS["mul_own"]), encoding="utf-8")
+    done = CliRunner().invoke(app, ["doctor", str(path), "--json"])
+    assert done.exit_code == 1
+    report = json.loads(done.stdout)
+    assert [fault["code"] for fault in report["faults"]] == ["mul_own"]
+    assert CliRunner().invoke(app, ["doctor", f"{path}:Nobody"]).exit_code == 2
+    assert CliRunner().invoke(app, ["doctor", "minigrad.scalar:Value"]).exit_code == 0
+    missing = CliRunner().invoke(app, ["doctor", str(tmp_path / "no.py")])
+    assert missing.exit_code == 2
+    assert "cannot be read" in missing.output
+
+
+def test_the_page(tmp_path):
+    path = tmp_path / "engine.py"
+    path.write_text(patient(FAULTS["overwrite"]), encoding="utf-8")
+    page = tmp_path / "report.html"
+    done = CliRunner().invoke(app, ["doctor", str(path), "--html", str(page)])
+    assert done.exit_code == 1
+    assert "<iframe" in page.read_text(encoding="utf-8")
+    again = CliRunner().invoke(app, ["doctor", str(path), "--html", str(page)])
+    assert again.exit_code == 2
+    assert "add --force" in again.stderr
+
+
+@pytest.mark.browser
+def test_the_page_in_the_browser(tmp_path, chromium):
+    page_path = tmp_path / "report.html"
+    report = examined(tmp_path, patient(FAULTS["overwrite"]))
+    page_path.write_text(report.to_html(), encoding="utf-8")
+    page = chromium.new_page()
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(page_path.as_uri())
+    frame = page.wait_for_selector("iframe").content_frame()
+    frame.wait_for_selector("main[data-ready=yes]")
+    frame.click('[data-player="last"]')
+    assert frame.text_content('[data-unit="0"] .mg-grad') == "grad 2"
+    assert complaints == []
+
+
+def test_the_source_tree_examines_itself_uninstalled():
+    program = "from src.minigrad.check import diagnose; print(diagnose('json').exit_code)"
+    root = source.__globals__["FOLDER"].parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root
+    )
+    assert done.stdout == "2\n"
