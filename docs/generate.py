@@ -102,7 +102,8 @@ def fault_entry(fault: Fault) -> str:
         signs = signatures()[fault.code]
         failing = [name for name, sign in signs.items() if not sign.is_well]
         smallest = min(failing, key=lambda name: len(programs[name].steps))
-        fails = f"{len(failing)} of {len(signs)} probes"
+        few = ", ".join(failing[:5]) + (", …" if len(failing) > 5 else "")
+        fails = f"{len(failing)} of {len(signs)} probes ({few}); passes the others"
     else:
         smallest, fails = fault.probe, f"the probe “{fault.probe}”"
     return (

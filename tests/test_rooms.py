@@ -35,14 +35,15 @@ RANK = {
     **dict.fromkeys(["check.replay", "lab.broken", "lab.labs", "lab.phrases", "lab.runner"], 6),
     **dict.fromkeys(["lab.versions"], 6),
     **dict.fromkeys(["check.dialect", "check.gradcheck", "lab.folder"], 7),
-    **dict.fromkeys(["check.probes", "lab", "lab.commands"], 8),
+    **dict.fromkeys(["check.probes", "lab"], 8),
     "check.examine": 9,
     **dict.fromkeys(["check.child", "check.patients"], 10),
     "check.report": 13,
     "check.doctor": 14,
     "check": 15,
-    "cli": 16,
-    **dict.fromkeys(["__init__", "__main__"], 17),
+    "lab.commands": 16,
+    "cli": 17,
+    **dict.fromkeys(["__init__", "__main__"], 18),
 }
 
 

@@ -258,6 +258,13 @@ _row(
     ("Value(self.data / other.data, ", "Value(self.data // other.data, "), where="div",
 )  # fmt: skip
 _row(
+    "fault", "integer_data", "numbers lose their fraction",
+    "Value(0.5) holds 0, and everything that is made of it is wrong.",
+    "int(data) in the constructor, or an integer array below it.",
+    "Keep float(data).",
+    ("        self.data = data\n", "        self.data = int(data)\n"), where="init",
+)  # fmt: skip
+_row(
     "fault", "tanh_linear", "tanh's derivative is 1 - t",
     "Gradients through tanh are too small for t > 0 and too large for t < 0.",
     "The derivative of tanh is 1 - t**2, with the square.",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 __all__ = ["likely_line"]
 
 NAMES = {
+    "init": ("__init__",),
     "add": ("__add__", "add"),
     "mul": ("__mul__", "mul"),
     "div": ("__truediv__", "div"),
@@ -44,7 +45,7 @@ def _line(tree: ast.Module, where: str) -> int | None:
         return None
     for function in _functions(tree):
         if function.name in NAMES.get(where, ()):
-            if where == "backward":
+            if where in ("backward", "init"):
                 return function.lineno
             inside = [
                 node.lineno

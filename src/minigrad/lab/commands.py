@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ..check import diagnose
 from ..names import brief
 from . import folder as labs_folder
 from . import versions as all_versions
@@ -164,8 +165,9 @@ def _versions(
         table = Table()
         table.add_column(say(lang, "version"), justify="right")
         table.add_column(say(lang, "new"))
+        table.add_column(say(lang, "doctor"))
         for version in chosen:
-            table.add_row(str(version.number), version.new[lang])
+            table.add_row(str(version.number), version.new[lang], _verdict(version, lang))
         console.print(table)
         console.print(say(lang, "how to read", number=6), markup=False, soft_wrap=True)
 
@@ -175,8 +177,19 @@ def _version_row(version: all_versions.Version, lang: str, diff: bool) -> dict[s
     return {
         "number": version.number,
         "new": version.new[lang],
+        "doctor": _verdict(version, lang),
         "diff" if diff else "source": text(version.number),
     }
+
+
+def _verdict(version: all_versions.Version, lang: str) -> str:
+    """What the doctor says of a version, in a few words."""
+    report = diagnose(f"{all_versions.__name__}.v{version.number}")
+    if report.exit_code == 2:
+        return say(lang, "no backward")
+    faults = [finding.code for finding in report.faults]
+    found = say(lang, "faults", faults=", ".join(faults)) if faults else say(lang, "no fault")
+    return f"{found}; {say(lang, 'limits', count=len(report.limits))}"
 
 
 def _tell(progress: Progress) -> None:
