@@ -273,6 +273,7 @@ HOSTILE = {
     "is empty": ("", "classes here: none"),
     "takes all memory": ("x = [0] * 10**11", "MemoryError"),
     "forks": ("import os\nwhile True:\n    os.fork()", "os.fork is not allowed"),
+    "kills": ("import os; os.kill(os.getppid(), 9)", "os.kill is not allowed"),
     "starts programs": ("import os; os.system('true')", "os.system is not allowed"),
 }
 

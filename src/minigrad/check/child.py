@@ -1,7 +1,7 @@
 """A stranger's code is run here: in a process of its own, with limits, in an empty folder.
 
 The parent (`examine_stranger`) sends the job on the standard input and reads outcomes, one JSON
-line each, from a pipe that only this code knows of. Each line carries a token that was read before
+line each, from a file that only this code knows of. Each line carries a token that was read before
 the stranger's code was loaded: what that code prints, writes or returns on its way out is not taken
 for an outcome. If the process ends early, by itself or because it ran out of time or memory, what
 had arrived by then is what there is, and the probe it was at is known.
@@ -15,7 +15,6 @@ import importlib.util
 import json
 import os
 import secrets
-import select
 import signal
 import subprocess
 import sys
@@ -34,6 +33,7 @@ __all__ = ["Examination", "examine_stranger", "main"]
 
 SECONDS = 6.0
 FORBIDDEN = ("os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.system", "subprocess.Popen")
+FORBIDDEN += ("os.kill", "os.killpg")
 MEMORY = 2 * 1024**3
 _BOOT = (
     "import sys, importlib; root, name = sys.argv[1:3]; sys.path.insert(0, root); "
@@ -57,60 +57,52 @@ class Examination:
 def examine_stranger(subject: str, class_name: str = "", seconds: float = SECONDS) -> Examination:
     """Examine a file, by its path, or an installed module, by its name, in a child process."""
     token = secrets.token_hex(16)
-    reader, writer = os.pipe()
     package = __name__.rpartition(".check")[0]
     root = Path(__file__).resolve().parents[1 + package.count(".") + 1]
     with tempfile.TemporaryDirectory(prefix="minigrad-doctor-") as folder:
+        channel, empty = Path(folder, "channel"), Path(folder, "empty")
+        channel.touch()
+        empty.mkdir()
+        job = {"token": token, "channel": str(channel), "subject": subject, "class": class_name}
         process = subprocess.Popen(
             [sys.executable, "-I", "-c", _BOOT, str(root), __name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=[writer],
-            cwd=folder,
+            cwd=empty,
             start_new_session=True,  # so that whatever it starts ends with it
-            env={"PATH": "", "HOME": folder, "MINIGRAD_PURE": os.environ.get("MINIGRAD_PURE", "")},
+            env=_environment(folder),
         )
-        os.close(writer)
-        assert process.stdin is not None
-        job = {"token": token, "channel": writer, "subject": subject, "class": class_name}
+        in_time = True
         try:
-            process.stdin.write(json.dumps(job).encode())
-            process.stdin.close()
-            lines, in_time = _read(reader, time.monotonic() + seconds)
+            process.communicate(json.dumps(job).encode(), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            in_time = False
         finally:
-            os.close(reader)
             _end(process)
+        lines = channel.read_bytes().split(b"\n") if channel.exists() else []
     return _understood(lines, token, in_time, process.returncode)
 
 
-def _read(reader: int, deadline: float) -> tuple[list[bytearray], bool]:
-    """Read until the other side closes the pipe or time is up; a flood is cut off."""
-    received = bytearray()
-    while (left := deadline - time.monotonic()) > 0 and len(received) < 4_000_000:
-        ready, _, _ = select.select([reader], [], [], left)
-        if not ready:
-            break
-        chunk = os.read(reader, 65536)
-        if not chunk:
-            return received.split(b"\n"), True
-        received += chunk
-        if b'"end": true' in chunk:  # a fork may hold the pipe open for ever
-            return received.split(b"\n"), True
-    return received.split(b"\n"), False
+def _environment(folder: str) -> dict[str, str]:
+    kept = ("MINIGRAD_PURE", "SYSTEMROOT")  # Windows cannot start a program without the latter
+    return {"PATH": "", "HOME": folder} | {k: os.environ[k] for k in kept if k in os.environ}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill the process and all that it started, again and again: a fork may be faster than we."""
-    with contextlib.suppress(ProcessLookupError):
-        for _ in range(1000):
-            os.killpg(process.pid, signal.SIGKILL)
-            process.poll()
-            time.sleep(0.001)
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            for _ in range(1000):
+                os.killpg(process.pid, signal.SIGKILL)
+                process.poll()
+                time.sleep(0.001)
+    else:
+        process.kill()
     process.wait()
 
 
-def _understood(lines: list[bytearray], token: str, in_time: bool, code: int | None) -> Examination:
+def _understood(lines: list[bytes], token: str, in_time: bool, code: int | None) -> Examination:
     found = Examination()
     at = "loading the file"
     ended = False
@@ -146,7 +138,7 @@ def main() -> None:
     job = json.loads(sys.stdin.read())
     _set_limits()
     sys.addaudithook(_forbid)
-    channel = os.fdopen(job["channel"], "w", encoding="utf-8")
+    channel = open(job["channel"], "a", encoding="utf-8")  # noqa: SIM115 - open to the end
 
     def say(**message: Any) -> None:
         channel.write(json.dumps({"token": job["token"], **message}) + "\n")
