@@ -32,8 +32,10 @@ from .probes import PROBES
 __all__ = ["Examination", "examine_stranger", "main"]
 
 SECONDS = 6.0
-FORBIDDEN = ("os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.system", "subprocess.Popen")
-FORBIDDEN += ("os.kill", "os.killpg")
+FORBIDDEN = frozenset(
+    ["os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.system", "subprocess.Popen"]
+    + ["os.kill", "os.killpg"]
+)
 MEMORY = 2 * 1024**3
 _BOOT = (
     "import sys, importlib; root, name = sys.argv[1:3]; sys.path.insert(0, root); "
