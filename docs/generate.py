@@ -99,7 +99,7 @@ def fault_entry(fault: Fault) -> str:
     """Return one fault as a short section."""
     programs = {probe.name: probe.program for probe in PROBES}
     if fault.kind == "fault":
-        signs = signatures()[fault.code]
+        signs = signatures()[fault.code][0]
         failing = [name for name, sign in signs.items() if not sign.is_well]
         smallest = min(failing, key=lambda name: len(programs[name].steps))
         few = ", ".join(failing[:5]) + (", …" if len(failing) > 5 else "")

@@ -645,7 +645,7 @@ DIAMOND = {
     "forward_order": [0, 0, 0],
     "missing_seed": [0, 0, 0],
     "seed_zero": [0, 0, 0],
-    "wrong_mul": [18, 30, 12],
+    "mul_own": [18, 30, 12],
     "wrong_sub": [4, -4, 8],
 }
 LADDER = {
@@ -653,14 +653,14 @@ LADDER = {
     "overwrite_mul": [12, 8, 6],
     "forward_order": [0, 0, 0],
     "breadth_first": [3, 2, 6],  # d runs when it has 1
-    "depth_first": [3, 2, 6],
-    "visited_twice": [18, 12, 6],  # and again when it has 5
+    "insertion_order": [3, 2, 6],
+    "plain_recursion": [18, 12, 6],  # and again when it has 5
     "missing_seed": [0, 0, 0],
     "seed_zero": [0, 0, 0],
-    "wrong_mul": [14, 21, 4],  # d has 1 + 6
+    "mul_own": [14, 21, 4],  # d has 1 + 6
 }
 ONCE_MORE = {  # the diamond, backward() twice; where a fault is not listed, twice the first pass
-    "stale": [4 + 2, -4 - 12, -12 - 24],
+    "stale_interior": [4 + 2, -4 - 12, -12 - 24],
     "zeroing": [4, -4, -12],
 }
 ELSEWHERE = [
@@ -668,26 +668,26 @@ ELSEWHERE = [
     ("overwrite_add", lambda a: a + a, 3, 1),
     ("overwrite_mul", lambda a: a * a, 3, 3),
     ("overwrite_mul", lambda a: a + a, 3, 2),
-    ("overwrite_same", lambda a: a + a, 3, 1),
-    ("overwrite_same", lambda a: a * a, 3, 3),
-    ("overwrite_same", lambda a: a + a * 2, 3, 3),
+    ("same_object", lambda a: a + a, 3, 1),
+    ("same_object", lambda a: a * a, 3, 3),
+    ("same_object", lambda a: a + a * 2, 3, 3),
     ("overwrite_tanh", lambda a: a + a.tanh(), 0, 1),
     ("set_prev", lambda a: a + a, 3, 1),
     ("set_prev", lambda a: a * a, 3, 3),
     ("set_prev", lambda a: a * 2 + a, 3, 3),
-    ("wrong_pow", lambda a: a**3, 2, 24),
-    ("wrong_pow", lambda a: 2**a, 2, 4 * math.log(2)),
-    ("wrong_pow", lambda a: a ** Value(3.0), 2, 24),
-    ("wrong_div", lambda a: 6 / a, 2, 1.5),
-    ("wrong_div", lambda a: a / 2, 6, 0.5),
-    ("wrong_div", lambda a: Value(6.0) / a, 2, 1.5),
+    ("pow_not_lowered", lambda a: a**3, 2, 24),
+    ("pow_not_lowered", lambda a: 2**a, 2, 4 * math.log(2)),
+    ("pow_not_lowered", lambda a: a ** Value(3.0), 2, 24),
+    ("div_sign", lambda a: 6 / a, 2, 1.5),
+    ("div_sign", lambda a: a / 2, 6, 0.5),
+    ("div_sign", lambda a: Value(6.0) / a, 2, 1.5),
     ("wrong_sub", lambda a: 5 - a, 2, 1),
-    ("wrong_tanh", lambda a: a.tanh(), 0, 1),
-    ("wrong_tanh", lambda a: a.tanh(), math.atanh(0.5), 0.5),
-    ("wrong_exp", lambda a: a.exp(), 2, 2),
-    ("wrong_relu", lambda a: a.relu(), -3, 1),
-    ("wrong_mul", lambda a: a * 5, 3, 3),
-    ("wrong_mul", lambda a: 5 * a, 3, 3),
+    ("tanh_linear", lambda a: a.tanh(), 0, 1),
+    ("tanh_linear", lambda a: a.tanh(), math.atanh(0.5), 0.5),
+    ("exp_input", lambda a: a.exp(), 2, 2),
+    ("relu_always", lambda a: a.relu(), -3, 1),
+    ("mul_own", lambda a: a * 5, 3, 3),
+    ("mul_own", lambda a: 5 * a, 3, 3),
 ]
 
 
@@ -752,7 +752,7 @@ def test_it_ends_with_the_block_whatever_happens():
 def test_blocks_nest_and_the_innermost_counts():
     with broken("overwrite"):
         assert twice(Value) == [1.0]
-        with broken("wrong_mul"):
+        with broken("mul_own"):
             assert twice(Value) == [2.0]
         assert twice(Value) == [1.0]
         with ExitStack() as stack:
@@ -859,7 +859,7 @@ def test_hand_written_steps_take_part():
         return out
 
     assert play("overwrite", lambda a: a * 5 + cube(a), 2) == [5]  # a*5 runs last
-    assert play("wrong_mul", lambda a: a * 5 + cube(a), 2) == [14]
+    assert play("mul_own", lambda a: a * 5 + cube(a), 2) == [14]
     assert play("set_prev", lambda a: cube(a), 2) == [12]
 
     a = Value(2.0)
@@ -873,7 +873,7 @@ def test_hand_written_steps_take_part():
         raise KeyError("x")
 
     out._backward = raising
-    with pytest.raises(KeyError), broken("stale"):
+    with pytest.raises(KeyError), broken("stale_interior"):
         result.backward()
     assert [a.grad, out.grad, result.grad] == before
     assert modes._open_blocks == 0
@@ -898,7 +898,13 @@ def test_a_deep_graph_is_no_problem_for_a_fault():
     x = y = Value(1.0)
     for _ in range(20_000):
         y = y + 1.0
-    for fault in ("overwrite", "breadth_first", "depth_first", "visited_twice", "stale"):
+    for fault in (
+        "overwrite",
+        "breadth_first",
+        "insertion_order",
+        "plain_recursion",
+        "stale_interior",
+    ):
         x.grad = 0.0
         with broken(fault):
             y.backward()

@@ -211,15 +211,19 @@ def doctor(
 
     Exit code 0: no fault; 1: faults; 2: it could not be examined.
     """
-    path, _, class_name = subject.partition(":")
-    report = diagnose(path, class_name)
-    typer.echo(report.to_json() if as_json else report.text())
-    if page is not None:
-        try:
+    path, colon, class_name = subject.rpartition(":")
+    if not colon or not class_name.isidentifier():  # also C:\\engine.py
+        path, class_name = subject, ""
+    try:
+        if page is not None:
+            _check_new(page, force)  # before the work is done
+        report = diagnose(path, class_name)
+        typer.echo(report.to_json() if as_json else report.text())
+        if page is not None:
             _write(page, report.to_html, force, quietly=as_json)
-        except (ExpressionError, OSError) as error:
-            typer.echo(f"minigrad doctor: {_as_sentence(error)}", err=True)
-            raise typer.Exit(2) from None
+    except (ExpressionError, OSError) as error:
+        typer.echo(f"minigrad doctor: {_as_sentence(error)}", err=True)
+        raise typer.Exit(2) from None
     raise typer.Exit(report.exit_code)
 
 
@@ -258,9 +262,13 @@ def _check_direction(rankdir: str) -> None:
         raise ExpressionError(f"--rankdir {rankdir}: write LR, left to right, or TB.")
 
 
-def _write(path: Path, make: Callable[[], str], force: bool, quietly: bool = False) -> None:
+def _check_new(path: Path, force: bool) -> None:
     if path.exists() and not path.is_dir() and not force:
         raise ExpressionError(f"{path} exists already; add --force to overwrite it.")
+
+
+def _write(path: Path, make: Callable[[], str], force: bool, quietly: bool = False) -> None:
+    _check_new(path, force)
     write_atomically(path, make())
     if not quietly:
         typer.echo(f"wrote {path}")

@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import json
 import os
+import pkgutil
 import secrets
 import signal
 import subprocess
@@ -25,18 +26,27 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .dialect import NoEngineError, find
+from .dialect import Dialect, NoEngineError, find
 from .examine import Outcome, run_all
 from .probes import PROBES
 
-__all__ = ["Examination", "examine_stranger", "main"]
+__all__ = ["Examination", "documentation_of", "examine_stranger", "main"]
 
 SECONDS = 6.0
 FORBIDDEN = frozenset(
-    ["os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.system", "subprocess.Popen"]
-    + ["os.kill", "os.killpg"]
+    [
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.kill",
+        "os.killpg",
+        "os.posix_spawn",
+        "os.system",
+        "subprocess.Popen",
+    ]
 )
-MEMORY = 2 * 1024**3
+MEMORY = 4 * 1024**3
+LONGEST = 10_000_000  # bytes of answers
 _BOOT = (
     "import sys, importlib; root, name = sys.argv[1:3]; sys.path.insert(0, root); "
     "importlib.import_module(name).main()"
@@ -50,6 +60,7 @@ class Examination:
     words: dict[str, str] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     documentation: str = ""  # of the class and its backward()
+    has_closures: bool = True  # whether nodes keep functions, or rules are somewhere else
     problem: str = ""  # why there is nothing, or not everything
 
 
@@ -63,8 +74,8 @@ def examine_stranger(subject: str, class_name: str = "", seconds: float = SECOND
     root = Path(__file__).resolve().parents[1 + package.count(".") + 1]
     with tempfile.TemporaryDirectory(prefix="minigrad-doctor-") as folder:
         channel, empty = Path(folder, "channel"), Path(folder, "empty")
-        channel.touch()
         empty.mkdir()
+        stream = channel.open("wb+")  # held open: whatever becomes of the name, this is the file
         job = {"token": token, "channel": str(channel), "subject": subject, "class": class_name}
         process = subprocess.Popen(
             [sys.executable, "-I", "-c", _BOOT, str(root), __name__],
@@ -82,7 +93,9 @@ def examine_stranger(subject: str, class_name: str = "", seconds: float = SECOND
             in_time = False
         finally:
             _end(process)
-        lines = channel.read_bytes().split(b"\n") if channel.exists() else []
+        with stream:
+            stream.seek(0)
+            lines = stream.read(LONGEST).split(b"\n")
     return _understood(lines, token, in_time, process.returncode)
 
 
@@ -119,6 +132,7 @@ def _understood(lines: list[bytes], token: str, in_time: bool, code: int | None)
         found.problem = message.get("problem", found.problem)
         found.words = message.get("words", found.words)
         found.documentation = message.get("documentation", found.documentation)
+        found.has_closures = message.get("has_closures", found.has_closures)
         found.outcomes |= message.get("outcomes", {})
         ended = ended or message.get("end", False)
     if not ended and not found.problem:
@@ -138,38 +152,48 @@ def _understood(lines: list[bytes], token: str, in_time: bool, code: int | None)
 def main() -> None:
     """Run in the child process: do the job that the standard input describes."""
     job = json.loads(sys.stdin.read())
+    probes, encode, leave = (
+        tuple(PROBES),
+        json.JSONEncoder().encode,
+        os._exit,
+    )  # before it can change
     _set_limits()
     sys.addaudithook(_forbid)
     channel = open(job["channel"], "a", encoding="utf-8")  # noqa: SIM115 - open to the end
 
     def say(**message: Any) -> None:
-        channel.write(json.dumps({"token": job["token"], **message}) + "\n")
+        channel.write(encode({"token": job["token"], **message}) + "\n")
         channel.flush()
 
     try:
         say(at="loading the file")
-        module = _load(job["subject"])
-        dialect = find(module, job["class"])
+        dialect = _found(_load(job["subject"]), job["class"])
     except NoEngineError as error:
         say(problem=str(error), end=True)
-        os._exit(0)
+        leave(0)
     except BaseException as error:
         say(problem=_told(error), end=True)
-        os._exit(0)
-    documentation = " ".join(
-        str(getattr(thing, "__doc__", "") or "")
-        for thing in (dialect.cls, getattr(dialect.cls, "backward", None), module)
+        leave(0)
+    say(
+        words=dialect.words,
+        documentation=documentation_of(dialect),
+        has_closures=dialect.has_closures(),
     )
-    say(words=dialect.words, documentation=documentation[:10_000])
-    todo = iter(PROBES)
-    while (probe := next(todo, None)) is not None:
+    for probe in probes:
         say(at=f"running “{probe.program.text()}”")
         try:
             say(outcomes=dict(run_all(dialect, [probe])))
         except BaseException as error:
             say(outcomes={probe.name: {"error": type(error).__name__, "message": "", "line": None}})
     say(end=True)
-    os._exit(0)  # no farewell of the stranger's
+    leave(0)  # no farewell of the stranger's
+
+
+def documentation_of(dialect: Dialect) -> str:
+    """Return what the class and its backward() say of themselves."""
+    name = dialect.words["backward"].partition("(")[0]
+    things = (dialect.cls, getattr(dialect.cls, name, None))
+    return " ".join(str(getattr(thing, "__doc__", None) or "") for thing in things)[:10_000]
 
 
 def _set_limits() -> None:
@@ -179,7 +203,7 @@ def _set_limits() -> None:
         return
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS) + 2, int(SECONDS) + 2))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000_000, 10_000_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LONGEST, LONGEST))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -190,16 +214,35 @@ def _forbid(event: str, _: Any) -> None:
 
 
 def _load(subject: str) -> ModuleType:
-    if not subject.endswith(".py"):
+    if not subject.lower().endswith(".py"):
         return importlib.import_module(subject)
-    sys.path.insert(0, str(Path(subject).parent))  # it may import its neighbours
-    spec = importlib.util.spec_from_file_location("stranger", subject)
-    assert spec is not None
-    assert spec.loader is not None
+    path = Path(subject)
+    sys.path.insert(0, str(path.parent))  # it may import its neighbours
+    name = path.stem
+    if (path.parent / "__init__.py").exists():  # and by relative imports, in a package
+        top = path.parent
+        while (top.parent / "__init__.py").exists():
+            top = top.parent
+        sys.path.insert(0, str(top.parent))
+        return importlib.import_module(".".join(path.relative_to(top.parent).with_suffix("").parts))
+    spec = importlib.util.spec_from_file_location(name, subject)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path.name} cannot be loaded as a module")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["stranger"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _found(module: ModuleType, name: str) -> Dialect:
+    """Find the class in a module or, where it is a package, in one of its modules."""
+    try:
+        return find(module, name)
+    except NoEngineError:
+        for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            with contextlib.suppress(NoEngineError, ImportError):
+                return find(importlib.import_module(f"{module.__name__}.{part.name}"), name)
+        raise
 
 
 def _told(error: BaseException) -> str:

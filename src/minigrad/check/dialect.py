@@ -12,8 +12,11 @@ and never compares a stranger's objects.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
@@ -72,16 +75,26 @@ class Dialect:
     words: dict[str, str]  # for the report: what is called how
     operations: dict[str, Callable[..., Any]] = field(default_factory=dict)
     zero: str = ""
-    has_operators: bool = True  # or functions in their place
+    operators: set[str] = field(default_factory=set)  # the operations written as operators
 
     def can(self, program: Program) -> bool:
         """Whether the class has all that a program needs."""
-        needed = program.ops
-        if needed & {"sum"} or program.has_numbers or any("=" in s.op for s in program.steps):
-            if not self.has_operators:
-                return False
-            needed = (needed - {"sum"}) | ({"add"} if "sum" in needed else set())
+        needed = {"add" if op == "sum" else op for op in program.ops}
+        in_place = any("=" in step.op for step in program.steps)
+        if "sum" in program.ops or program.has_numbers or in_place:
+            # Numbers and += are for operators; a method may want Values alone.
+            return needed <= self.operators | (set(self.operations) - set(SPECIAL))
         return needed <= set(self.operations)
+
+    def has_closures(self) -> bool:
+        """Whether the result of an operation keeps a function of its own, as in the lessons."""
+        try:
+            made = self.operations["add"](self.make(1.0), self.make(2.0))
+            slots = [n for c in type(made).__mro__ for n in getattr(c, "__slots__", ())]
+            names = [*vars(made)] if hasattr(made, "__dict__") else slots
+            return any(inspect.isfunction(getattr(made, name, None)) for name in names)
+        except Exception:
+            return True
 
     def run(self, program: Program) -> dict[str, Any]:
         """Build a program's graph; return the stranger's Values by name."""
@@ -91,7 +104,8 @@ class Dialect:
         return values
 
     def _do(self, step: Step, values: dict[str, Any]) -> Any:
-        operands = [values[x] if isinstance(x, str) else _plain(x) for x in step.operands]
+        exponent = _plain if step.op == "pow" else float
+        operands = [values[x] if isinstance(x, str) else exponent(x) for x in step.operands]
         if step.op == "is":
             return operands[0]
         if step.op == "sum":
@@ -109,7 +123,7 @@ class Dialect:
 
 
 def _plain(x: float) -> float | int:
-    return int(x) if x == int(x) else x  # as people write constants
+    return int(x) if x == int(x) else x  # as people write exponents
 
 
 def _in_place(op: str, a: Any, b: Any) -> Any:
@@ -126,6 +140,12 @@ def _in_place(op: str, a: Any, b: Any) -> Any:
 
 # ---- finding ---------------------------------------------------------------------------------
 
+FILL = {  # what a constructor may insist on besides the number
+    (): ("children", "_children", "prev", "_prev", "parents", "inputs", "operands", "deps"),
+    "": ("op", "_op", "label", "name", "tag"),
+    True: ("requires_grad", "track"),
+}
+
 
 def find(module: ModuleType, name: str = "") -> Dialect:
     """Find the class to examine in a module, and how it is spoken to."""
@@ -133,94 +153,131 @@ def find(module: ModuleType, name: str = "") -> Dialect:
         cls = getattr(module, name, None)
         if not inspect.isclass(cls):
             raise NoEngineError(f"there is no class {name} in {module.__name__}")
-        found = _try(cls, module)
-        if found is None:
-            raise NoEngineError(_unlike(name))
-        return found
+        return _try(cls, module)
     classes = [
         cls
         for _, cls in inspect.getmembers(module, inspect.isclass)
-        if cls.__module__ == module.__name__
+        if f"{cls.__module__}.".startswith(f"{module.__name__}.")
     ]
-    dialects = [found for cls in classes if (found := _try(cls, module)) is not None]
+    dialects, reasons = [], []
+    for cls in classes:
+        try:
+            dialects.append(_try(cls, sys.modules.get(cls.__module__, module)))
+        except NoEngineError as error:
+            reasons.append(str(error))
     if not dialects:
-        names = ", ".join(cls.__name__ for cls in classes) or "none"
-        raise NoEngineError(f"{_unlike('no class')} (classes here: {names})")
+        raise NoEngineError("; ".join(reasons[:4]) or "there is no class in it")
     return max(dialects, key=lambda d: (d.cls.__name__ == "Value", len(d.operations)))
 
 
-def _unlike(name: str) -> str:
-    return (
-        f"{name} can be made from one number, keeps it in an attribute such as data, has a "
-        "gradient such as grad and a backward()"
-    )
+def _try(cls: type, module: ModuleType) -> Dialect:
+    """Find the words for a class, and try them out."""
+    make = _maker(cls)
+    sample = make(2.5)
+    # A class that rounds is ill, but a class all the same: 2 is 2.
+    data = _attribute(sample, DATA, 2.5) or _attribute(make(2.0), DATA, 2.0)
+    if not data:
+        raise NoEngineError(f"{cls.__name__} keeps its number in no attribute such as data")
+    word, backward = _backward_of(cls, module)
+    dialect = Dialect(cls, make, data, "", backward, {})
+    dialect.operations = _operations(dialect, module)
+    dialect.operators = {
+        op for op, (special, _) in SPECIAL.items() if getattr(cls, special, None) is not None
+    }
+    dialect.grad = _attribute(sample, GRAD, 0.0, or_none=True) or _what_changes(dialect)
+    if not dialect.grad:
+        raise NoEngineError(f"{cls.__name__} has no gradient in an attribute such as grad")
+    dialect.zero = next((n for n in ZERO if callable(getattr(cls, n, None))), "")
+    dialect.words = {"class": cls.__name__, "data": data, "grad": dialect.grad, "backward": word}
+    children = next((name for name in CHILDREN if hasattr(sample, name)), "")
+    dialect.words |= {"children": children} if children else {}
+    return dialect
 
 
-def _try(cls: type, module: ModuleType) -> Dialect | None:
-    for make in _makers(cls):
-        sample = make(2.5)
-        # A class that rounds is ill, but a class all the same: 2 is 2.
-        data = _attribute(sample, DATA, 2.5) or _attribute(make(2.0), DATA, 2.0)
-        grad = _attribute(sample, GRAD, 0.0)
-        backward = _backward_of(cls, module)
-        if data and grad and backward:
-            words = {"class": cls.__name__, "data": data, "grad": grad, "backward": backward[0]}
-            children = next((name for name in CHILDREN if hasattr(sample, name)), "")
-            words |= {"children": children} if children else {}
-            dialect = Dialect(cls, make, data, grad, backward[1], words)
-            dialect.operations = _operations(cls, module)
-            dialect.has_operators = getattr(cls, "__add__", None) is not None
-            dialect.zero = next((n for n in ZERO if callable(getattr(cls, n, None))), "")
-            return dialect
-    return None
-
-
-def _makers(cls: type) -> Iterator[Callable[[float], Any]]:
-    for options in ({}, {"requires_grad": True}, {"label": ""}, {"_children": ()}):
-        for keyword in ("", "data", "value"):
-
-            def make(x: float, options: Any = options, keyword: str = keyword) -> Any:
-                return cls(**{keyword: x}, **options) if keyword else cls(x, **options)
-
-            try:
-                make(2.5)
-            except Exception:
-                continue
-            if not options and "requires_grad" in _parameters(cls):
-                continue  # it wants to be told
-            yield make
-
-
-def _parameters(cls: type) -> tuple[str, ...]:
+def _maker(cls: type) -> Callable[[float], Any]:
+    """Find out how to make one from a number, with what else the constructor insists on."""
     try:
-        return tuple(inspect.signature(cls).parameters)
+        parameters = list(inspect.signature(cls).parameters.values())
     except (TypeError, ValueError):
-        return ()
+        parameters = []
+    values = {word: value for value, words in FILL.items() for word in words}
+    options = {
+        p.name: values[p.name]
+        for p in parameters[1:]
+        if p.name in values and (p.default is p.empty or p.name in FILL[True])
+    }
+
+    def make(x: float) -> Any:
+        return cls(x, **options)
+
+    try:
+        make(2.5)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise NoEngineError(
+            f"{cls.__name__} cannot be made from one number ({reason[:120]})"
+        ) from None
+    return make
 
 
-def _attribute(sample: Any, names: tuple[str, ...], wanted: float) -> str:
-    others = [str(name) for name in getattr(sample, "__dict__", {}) if name not in names]
-    for name in (*names, *others):
+def _attribute(sample: Any, names: tuple[str, ...], wanted: float, or_none: bool = False) -> str:
+    own = [str(name) for name in getattr(sample, "__dict__", {}) if name not in names]
+    for name in (*names, *([] if or_none else own)):
         found = getattr(sample, name, sample)
-        if found is None and wanted == 0.0:
-            return name
-        if isinstance(found, (int, float)) and not isinstance(found, bool) and found == wanted:
+        if (found is None and or_none) or _is(found, wanted):
             return name
     return ""
 
 
-def _backward_of(cls: type, module: ModuleType) -> tuple[str, Callable[[Any], Any]] | None:
+def _is(found: Any, wanted: float) -> bool:
+    """Whether something is this number: an int, a float, NumPy's, a Fraction."""
+    if isinstance(found, bool | str) or not hasattr(type(found), "__float__"):
+        return False
+    try:
+        return float(found) == wanted
+    except Exception:
+        return False
+
+
+def _what_changes(dialect: Dialect) -> str:
+    """Find the gradient by what a backward pass changes: 1 + 1 for a in a + a, 0 before."""
+    try:
+        a = dialect.make(1.5)
+        before = dict(vars(a))
+        dialect.backward(dialect.operations["mul"](a, dialect.make(2.25)))
+        changed = [n for n, x in vars(a).items() if n not in before or before[n] is not x]
+        return next((n for n in changed if _is(vars(a)[n], 2.25)), "")
+    except Exception:
+        return ""
+
+
+def _backward_of(cls: type, module: ModuleType) -> tuple[str, Callable[[Any], Any]]:
     for name in BACKWARD:
-        method = getattr(cls, name, None)
+        method, function = getattr(cls, name, None), getattr(module, name, None)
         if callable(method):
-            return f"{name}()", lambda value, name=name: getattr(value, name)()
-        function = getattr(module, name, None)
-        if callable(function):
-            return f"{name}(v)", function
-    return None
+            return f"{name}()", _caller(attrgetter(name), method)
+        if inspect.isfunction(function):
+            return f"{name}(v)", _caller(partial(partial, function), function)
+    raise NoEngineError(f"{cls.__name__} has no backward() yet")
 
 
-def _operations(cls: type, module: ModuleType) -> dict[str, Callable[..., Any]]:
+def _caller(bound: Callable[[Any], Any], function: Any) -> Callable[[Any], Any]:
+    seed = _seed(function, 1)
+    return lambda value: bound(value)(*seed)
+
+
+def _seed(function: Any, known: int) -> tuple[float, ...]:
+    """Return the gradient of the result as an argument, if the function insists on one."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[known:]
+    except (TypeError, ValueError):
+        return ()
+    needed = [p for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    return (1.0,) * len(needed)
+
+
+def _operations(dialect: Dialect, module: ModuleType) -> dict[str, Callable[..., Any]]:
+    cls = dialect.cls
     found: dict[str, Callable[..., Any]] = {}
     for op, names in NAMES.items():
         special = SPECIAL.get(op, ("", ""))[0]
@@ -228,16 +285,40 @@ def _operations(cls: type, module: ModuleType) -> dict[str, Callable[..., Any]]:
             found[op] = SYMBOLS.get(op, lambda a: -a)
             continue
         for name in names:
-            if callable(getattr(cls, name, None)):
-                found[op] = lambda *operands, name=name: getattr(operands[0], name)(*operands[1:])
-            elif _is_own(getattr(module, name, None), module):
-                found[op] = getattr(module, name)
-            else:
-                continue
-            break
+            call = _call(cls, module, name)
+            is_plain = op not in SYMBOLS and inspect.isfunction(
+                inspect.getattr_static(cls, name, 0)
+            )
+            if call is not None and (is_plain or _works(dialect, op, call)):
+                found[op] = call
+                break
     return found
 
 
-def _is_own(function: Any, module: ModuleType) -> bool:
-    """A function of this module; not math.tanh, which it may have imported."""
-    return inspect.isfunction(function) and function.__module__ == module.__name__
+def _call(cls: type, module: ModuleType, name: str) -> Callable[..., Any] | None:
+    kind = inspect.getattr_static(cls, name, None)
+    if isinstance(kind, staticmethod | classmethod):
+        method: Callable[..., Any] = getattr(cls, name)
+        return method
+    if callable(getattr(cls, name, None)):
+        return lambda *operands: getattr(operands[0], name)(*operands[1:])
+    function = getattr(module, name, None)
+    if inspect.isfunction(function) and function.__module__ == module.__name__:
+        return function  # of this module; not math.tanh, which it may have imported
+    return None
+
+
+def _works(dialect: Dialect, op: str, call: Callable[..., Any]) -> bool:
+    """Whether a method or a function of that name is meant for Values, called in this way."""
+    a, b = dialect.make(0.5), dialect.make(0.25)
+    operands = [a] if op not in SYMBOLS else [a, 2] if op == "pow" else [a, b]
+    try:
+        call(*operands)
+    except TypeError as error:
+        trace = error.__traceback__
+        return trace is not None and trace.tb_next is not None and trace.tb_next.tb_next is not None
+    except AttributeError:
+        return op != "pow"  # its exponent may have to be a Value
+    except Exception:
+        return True
+    return True

@@ -5,10 +5,10 @@
 
 The probes are run in a child process (`child.py`); what comes out is compared with what is right,
 and where it is wrong, with the patients of the catalogue: the fault whose patient fails the same
-probes in the same way is the one. Several faults are taken off one after the other. What no row of
-the catalogue explains is reported as it is, with the smallest expression that shows it.
+probes in the same way is the one (`recognise.py`). What no row of the catalogue explains is
+reported as it is, with the smallest expression that shows it.
 
-Start at `diagnose`, then `_recognised`.
+Start at `diagnose`, then `_report`.
 """
 
 from __future__ import annotations
@@ -17,61 +17,88 @@ import ast
 import inspect
 import math
 import sys
+import textwrap
+import tokenize
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ..explain import explain
 from ..names import brief
-from .child import Examination, examine_stranger
-from .dialect import NAMES, find
-from .examine import Outcome, run_all
-from .faults import CATALOGUE, FAULTS, Fault
+from .child import Examination, documentation_of, examine_stranger
+from .dialect import NAMES, NoEngineError, find
+from .examine import DEPTH, Outcome, run_all
+from .faults import CATALOGUE, FAULTS, GENERAL, Fault
 from .lines import likely_line
-from .patients import Sign, judge, signature, signatures
+from .patients import Sign, ill_outcome, judge, signature
 from .probes import PROBES, Probe, build, expected
+from .recognise import recognise
 from .report import Finding, Report
 
 __all__ = ["diagnose"]
 
 BY_NAME = {probe.name: probe for probe in PROBES}
 ZERO_WORDS = ("zero", "reset", "clear")
+FEWEST = 5  # probes that a class must be able to run
 
 
 def diagnose(subject: type | str | Path, class_name: str = "") -> Report:
     """Examine a class, a file (by its path) or an installed module (by its name)."""
     if isinstance(subject, type):
         return _diagnose_class(subject)
+    if not isinstance(subject, str | Path):
+        raise TypeError(
+            f"diagnose: got {type(subject).__name__}; give it a class, the path of a .py file, or "
+            "the name of an installed module."
+        )
     name = str(subject)
-    if not name.endswith(".py"):
-        return _report(name, examine_stranger(name, class_name), _source_of_module(name))
     path = Path(name)
+    if path.suffix.lower() != ".py" and not path.exists():
+        if not all(part.isidentifier() for part in name.split(".")):
+            return Report(name, problem="this is neither a .py file nor the name of a module")
+        return _report(name, examine_stranger(name, class_name), _source_of_module(name))
+    if not path.is_file():
+        return Report(name, problem="there is no such file; give the path of a .py file")
     try:
-        text = path.read_text(encoding="utf-8")
-        ast.parse(text)
-    except (OSError, UnicodeDecodeError) as error:
-        return Report(name, problem=f"the file cannot be read ({error})")
+        content = path.read_bytes()
+        ast.parse(content)
+    except OSError as error:
+        return Report(name, problem=f"the file cannot be read ({error.strerror})")
     except SyntaxError as error:
-        return Report(name, problem=f"line {error.lineno} does not parse: {error.msg}")
-    return _report(name, examine_stranger(str(path.resolve()), class_name), text)
+        where = f"line {error.lineno}" if error.lineno else "the file"
+        return Report(name, problem=f"{where} does not parse: {error.msg}")
+    except ValueError as error:
+        return Report(name, problem=f"the file does not parse: {error}")
+    return _report(name, examine_stranger(str(path.resolve()), class_name), _read(name))
 
 
 def _diagnose_class(cls: type) -> Report:
-    """Examine a class: where its file is known, in a child process, else right here."""
+    """Examine a class: where a module has it, in a child process, else right here."""
     name = f"{cls.__module__}.{cls.__qualname__}"
     module = sys.modules.get(cls.__module__)
-    path = getattr(module, "__file__", None)
-    if path is not None and cls.__module__ != "__main__":
-        return _report(name, examine_stranger(cls.__module__, cls.__name__), _read(path))
-    if path is not None and path.endswith(".py"):
-        return diagnose(path, cls.__name__)
-    assert module is not None
-    dialect = find(module, cls.__name__)
-    found = Examination(dialect.words, dict(run_all(dialect, PROBES)), str(cls.__doc__ or ""))
+    in_module = getattr(module, cls.__name__, None) is cls
+    if in_module and cls.__module__ != "__main__" and getattr(module, "__file__", None):
+        assert module is not None
+        found = examine_stranger(cls.__module__, cls.__name__)
+        return _report(name, found, _read(str(module.__file__)))
+    # In a session, a notebook, a script that runs now, or inside a function.
+    home = module if in_module and module is not None else ModuleType(cls.__module__)
+    setattr(home, cls.__name__, cls)
+    try:
+        dialect = find(home, cls.__name__)
+    except NoEngineError as error:
+        return Report(name, problem=str(error))
+    found = Examination(
+        dialect.words,
+        dict(run_all(dialect, PROBES)),
+        documentation_of(dialect),
+        dialect.has_closures(),
+    )
     try:
         text = inspect.getsource(cls)
     except (OSError, TypeError):
         text = ""
-    return _report(name, found, text)
+    return _report(name, found, textwrap.dedent(text))
 
 
 def _source_of_module(name: str) -> str:
@@ -88,9 +115,24 @@ def _read(path: str) -> str:
     if not path.endswith(".py"):
         return ""
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError:
+        with tokenize.open(path) as stream:  # which knows of coding cookies and byte order marks
+            return stream.read()
+    except (OSError, SyntaxError, UnicodeDecodeError):
         return ""
+
+
+class _Told:
+    """The text of the stranger's file, for pointing at lines."""
+
+    def __init__(self, text: str, cls: str) -> None:
+        self.text, self.cls = text, cls
+
+    def at(self, line: int) -> tuple[int, str]:
+        lines = self.text.splitlines()
+        return line, lines[line - 1] if line <= len(lines) else ""
+
+    def likely(self, where: str) -> tuple[int | None, str]:
+        return likely_line(self.text, where, self.cls)
 
 
 # ---- from outcomes to findings -----------------------------------------------------------------
@@ -98,14 +140,17 @@ def _read(path: str) -> str:
 
 def _report(name: str, found: Examination, text: str) -> Report:
     outcomes = found.outcomes
+    told = _Told(text, found.words.get("class", ""))
     signs = signature(outcomes)
-    findings = [
-        *_faults(signs, outcomes, text),
-        *_limits(found, signs, text),
-    ]
+    findings = [*_faults(found, signs, told), *_limits(found, signs, told)]
     missing = [op for op in NAMES if _is_missing(op, outcomes)] if outcomes else []
     ran = sum(not outcome.get("missing") for outcome in outcomes.values())
-    return Report(name, found.words, tuple(findings), ran, tuple(missing), found.problem)
+    problem = found.problem
+    if not problem and set(outcomes) != set(BY_NAME):
+        problem = "not all of its answers arrived"
+    if not problem and ran < FEWEST:
+        problem = "it has no operations that could be examined, such as + and *"
+    return Report(name, found.words, tuple(findings), ran, tuple(missing), problem)
 
 
 def _is_missing(op: str, outcomes: dict[str, Outcome]) -> bool:
@@ -113,75 +158,28 @@ def _is_missing(op: str, outcomes: dict[str, Outcome]) -> bool:
     return all(outcomes.get(name, {}).get("missing") for name in mine)
 
 
-def _faults(signs: dict[str, Sign], outcomes: dict[str, Outcome], text: str) -> list[Finding]:
-    ill = {name: sign for name, sign in signs.items() if not sign.is_well and _is_first(name)}
+def _faults(found: Examination, signs: dict[str, Sign], told: _Told) -> list[Finding]:
+    outcomes = found.outcomes
+    ill = {name: sign for name, sign in signs.items() if not sign.is_well and _counts(name)}
     findings = []
-    for code, mine in _recognised(signs, ill):
-        findings.append(_finding(FAULTS[code], mine, outcomes, text))
-        ill = {name: sign for name, sign in ill.items() if name not in mine}
-    if ill:
-        findings.append(_unknown(list(ill), outcomes))
+    for what, mine in recognise(signs, ill, found.has_closures):
+        fault = FAULTS.get(what) or GENERAL.get(what)
+        findings.append(
+            _finding(fault, mine, outcomes, told)
+            if fault is not None
+            else _unnamed(what, mine, outcomes, told)
+        )
     return findings
 
 
-def _is_first(name: str) -> bool:
-    return BY_NAME[name].kind == "first"
+def _counts(name: str) -> bool:
+    return BY_NAME[name].kind != "hand"  # that one helps to tell, and is no fault by itself
 
 
-def _recognised(signs: dict[str, Sign], ill: dict[str, Sign]) -> list[tuple[str, list[str]]]:
-    """Name the faults that explain what is wrong, the best explanation first, with their probes."""
-    found: list[tuple[str, list[str]]] = []
-    left = dict(ill)
-    while left:
-        best = max(signatures(), key=lambda code: _likeness(code, signs, ill, left))
-        hits, invented = _comparison(best, signs, left)
-        if not hits or len(invented) > len(hits) // 4:
-            break
-        found.append((best, hits))
-        left = {name: sign for name, sign in left.items() if name not in hits}
-    return found
-
-
-def _comparison(
-    code: str, signs: dict[str, Sign], left: dict[str, Sign]
-) -> tuple[list[str], list[str]]:
-    """Return the probes that this fault explains, and those that it would fail but are well."""
-    theirs = signatures()[code]
-    failing = [name for name, sign in theirs.items() if not sign.is_well and name in signs]
-    hits = [name for name in left if name in theirs and not theirs[name].is_well]
-    invented = [name for name in failing if signs[name].is_well]
-    return hits, invented
-
-
-def _likeness(
-    code: str, signs: dict[str, Sign], ill: dict[str, Sign], left: dict[str, Sign]
-) -> tuple[float, int, int, int]:
-    theirs = signatures()[code]
-    hits, invented = _comparison(code, signs, left)
-    alike = [name for name in hits if theirs[name].looks_like(left[name])]
-    equal = [name for name in alike if _same_numbers(theirs[name], left[name])]
-    by_hand = sum(
-        signs[name].is_well == theirs[name].is_well
-        for name in theirs
-        if name in signs and not _is_first(name)
-    )
-    unexplained = len(left) - len(hits)
-    return (-(len(invented) + unexplained), by_hand, len(equal), len(alike))
-
-
-def _same_numbers(p: Sign, q: Sign) -> bool:
-    return len(p.numbers) == len(q.numbers) and all(
-        m == n and math.isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
-        for (m, x), (n, y) in zip(p.numbers, q.numbers, strict=True)
-    )
-
-
-def _finding(fault: Fault, names: list[str], outcomes: dict[str, Outcome], text: str) -> Finding:
-    smallest = min(names, key=lambda name: _size(BY_NAME[name]))
-    right, here, why, crashed = _difference(BY_NAME[smallest], outcomes[smallest])
-    line, shown = likely_line(text, fault.where) if crashed is None else (crashed, "")
-    if crashed is not None and text:
-        shown = text.splitlines()[crashed - 1] if crashed <= len(text.splitlines()) else ""
+def _finding(fault: Fault, names: list[str], outcomes: dict[str, Outcome], told: _Told) -> Finding:
+    smallest = min(names, key=_size)
+    right, here, why, crashed = _difference(BY_NAME[smallest], outcomes[smallest], fault.code)
+    line, shown = told.at(crashed) if crashed is not None else told.likely(fault.where)
     return Finding(
         fault.code, fault.kind, fault.name, fault.sees, fault.why, fault.fix,
         BY_NAME[smallest].program, right, here, why, line, shown,
@@ -189,64 +187,67 @@ def _finding(fault: Fault, names: list[str], outcomes: dict[str, Outcome], text:
     )  # fmt: skip
 
 
-def _size(probe: Probe) -> tuple[int, int, int]:
+def _size(name: str) -> tuple[int, int, int]:
+    probe = BY_NAME[name]
     return len(probe.program.steps), len(probe.program.leaves), PROBES.index(probe)
 
 
-def _unknown(names: list[str], outcomes: dict[str, Outcome]) -> Finding:
-    smallest = min(names, key=lambda name: _size(BY_NAME[name]))
-    right, here, why, line = _difference(BY_NAME[smallest], outcomes[smallest])
+def _unnamed(op: str, names: list[str], outcomes: dict[str, Outcome], told: _Told) -> Finding:
+    """Tell of something wrong that is not in the catalogue: in the rule of `op`, or somewhere."""
+    smallest = min(names, key=_size)
+    right, here, why, crashed = _difference(BY_NAME[smallest], outcomes[smallest], "")
+    line, shown = told.at(crashed) if crashed is not None else told.likely(op)
+    name = f"{op} is wrong" if op else "something is wrong that is not in the catalogue"
     return Finding(
-        "unknown", "fault", "a wrong result that is not in the catalogue",
+        f"wrong_{op}" if op else "unknown", "fault", name,
         "The numbers differ from what is right.",
-        "No fault of the catalogue fails just these probes.",
+        f"The rule of {op} gives another number, or fails." if op else
+        "No fault of the catalogue fails in just this way.",
         "Work the expression out by hand, step by step, and compare.",
-        BY_NAME[smallest].program, right, here, why, line, "",
+        BY_NAME[smallest].program, right, here, why, line, shown,
         tuple(name for name in names if name != smallest),
     )  # fmt: skip
 
 
-def _difference(probe: Probe, outcome: Outcome) -> tuple[str, str, str, int | None]:
+def _difference(probe: Probe, outcome: Outcome, code: str) -> tuple[str, str, str, int | None]:
     """Tell what is right, what came out, why it differs, and where it crashed if it did."""
+    outcome = ill_outcome(probe, outcome)
     data, grad = expected(probe.program)
-    leaves = list(probe.program.leaves)
     if "error" in outcome:
-        right = ", ".join(f"{n}.grad = {brief(grad[n])}" for n in leaves)
+        right = ", ".join(f"{n}.grad = {brief(grad[n])}" for n in probe.program.leaves)
         return right, f"{outcome['error']}: {outcome['message']}", "", outcome["line"]
-    sign = judge(probe, outcome)
     rights, heres, whys = [], [], []
-    for name, number in sign.numbers:
+    for name, number in judge(probe, outcome).numbers:
         if name.endswith(".data"):
             rights.append(f"{name} = {brief(data[name.removesuffix('.data')])}")
             heres.append(f"{name} = {brief(number)}")
         else:
             rights.append(f"{name}.grad = {brief(grad[name])}")
             heres.append(f"{name}.grad = {brief(number)}")
-            whys.append(_paths(probe, name, number))
+            whys.append(_paths(probe, name, number, code))
     return ", ".join(rights), ", ".join(heres), "\n".join(filter(None, whys)), None
 
 
-def _paths(probe: Probe, name: str, got: float) -> str:
-    """Explain a gradient by its paths, and what the engine seems to have done with them."""
+def _paths(probe: Probe, name: str, got: float, code: str) -> str:
+    """Explain a gradient by its paths, and, for faults of accumulation, what became of them."""
     values = build(probe.program)
     found = explain(values[probe.program.root], values[name], top=6)
     if found.paths < 2 or found.rest_paths:
-        return f"{found}" if found.paths == 1 else ""
+        return str(found) if found.paths == 1 else ""
     products = [term.product for term in sorted(found.terms, key=lambda term: term.positions)]
     sum_ = " + ".join(brief(p) if p >= 0 else f"({brief(p)})" for p in products)
     count = {2: "twice"}.get(found.paths, f"{found.paths} times")
     told = f"{name} reaches {probe.program.root} {count}: {sum_} = {brief(found.gradient)}"
-    if any(math.isclose(got, p, rel_tol=1e-9) for p in products):
+    forgets = code.startswith("overwrite") or code in ("same_object", "set_prev")
+    if forgets and any(math.isclose(got, p, rel_tol=1e-9) for p in products):
         return f"{told}; your engine kept only one of them"
-    if got > found.gradient > 0 or got < found.gradient < 0:
-        return f"{told}; your engine counted too much"
     return told
 
 
 # ---- limits and notes --------------------------------------------------------------------------
 
 
-def _limits(found: Examination, signs: dict[str, Sign], text: str) -> list[Finding]:
+def _limits(found: Examination, signs: dict[str, Sign], told: _Told) -> list[Finding]:
     findings = []
     for fault in CATALOGUE:
         if fault.kind == "fault":
@@ -260,7 +261,7 @@ def _limits(found: Examination, signs: dict[str, Sign], text: str) -> list[Findi
         kind = fault.kind
         if fault.code == "zeroing" and any(w in found.documentation.lower() for w in ZERO_WORDS):
             kind = "note"  # it says so: a matter of taste
-        line, at = likely_line(text, fault.where)
+        line, at = told.likely(fault.where)
         findings.append(
             Finding(
                 fault.code, kind, fault.name, fault.sees, fault.why, fault.fix,
@@ -306,7 +307,7 @@ def _stale(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
 
 def _second_seed(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
     grads = _grads(outcomes, "two results")
-    if grads is None or _twice(outcomes) != "adds" or math.isclose(grads["b"], 2.5):
+    if grads is None or _twice(outcomes) != "adds" or grads["b"] != 1.0:
         return ""
     return f"b.grad = {brief(grads['b'])} after c.backward() and b.backward(); right: 2.5"
 
@@ -322,18 +323,27 @@ def _zero_grad(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
     return f"a.grad = {brief(cleared['a'])} after zero_grad()" if cleared["a"] else ""
 
 
-def _error_of(name: str) -> Any:
+def _refusal_of(name: str) -> Any:
     def shows(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
         outcome = outcomes[name]
-        return f"{outcome['error']}: {outcome['message']}" if "error" in outcome else ""
+        is_refused = outcome.get("error") == "TypeError"
+        return f"{outcome['error']}: {outcome['message']}" if is_refused else ""
 
     return shows
 
 
 def _recursion(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
     outcome = outcomes["depth"]
-    is_deep = outcome.get("error") in ("RecursionError", "MemoryError")
-    return f"{outcome['error']} on a chain of 5,000 additions" if is_deep else ""
+    chain = f"a chain of {DEPTH:,} additions"
+    if outcome.get("error") in ("RecursionError", "MemoryError"):
+        return f"{outcome['error']} on {chain}"
+    grad = _grads(outcomes, "depth")
+    sound = _is_sound(signs, "add twice", "ladder")
+    return (
+        f"a.grad = {brief(grad['a'])} on {chain}"
+        if grad and sound and grad["a"] != DEPTH + 1
+        else ""
+    )
 
 
 def _overflow(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
@@ -349,18 +359,19 @@ def _exponents(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
     if not _is_sound(signs, "pow 2", "pow 3"):
         return ""
     told = []
-    for name in ("power of a Value", "power of zero"):
+    for name in ("power of a Value", "pow -1", "pow half", "power of zero"):
         outcome = outcomes.get(name, {"missing": True})
+        line = BY_NAME[name].program.lines[0]
         if "error" in outcome:
-            told.append(f"{BY_NAME[name].program.lines[0]}: {outcome['error']}")
-        elif not outcome.get("missing") and not judge(BY_NAME[name], outcome).is_well:
-            told.append(f"{BY_NAME[name].program.lines[0]}: wrong")
+            told.append(f"{line}: {outcome['error']}")
+        elif name == "power of zero" and not outcome.get("missing"):
+            told += [] if judge(BY_NAME[name], outcome).is_well else [f"{line} at 0: wrong"]
     return "; ".join(told)
 
 
 def _sum_fails(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
     other = outcomes.get("number + a", {})
-    return "" if "error" in other else _error_of("sum of a list")(outcomes, signs)
+    return "" if "error" in other else _refusal_of("sum of a list")(outcomes, signs)
 
 
 def _cycles(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
@@ -390,12 +401,12 @@ _SHOWS: dict[str, Any] = {
     "recursion": _recursion,
     "tanh_overflow": _overflow,
     "exponents": _exponents,
-    "missing_radd": _error_of("number + a"),
-    "missing_rmul": _error_of("number * a"),
-    "missing_rsub": _error_of("number - a"),
-    "missing_rtruediv": _error_of("number / a"),
+    "missing_radd": _refusal_of("number + a"),
+    "missing_rmul": _refusal_of("number * a"),
+    "missing_rsub": _refusal_of("number - a"),
+    "missing_rtruediv": _refusal_of("number / a"),
     "sum_fails": _sum_fails,
-    "missing_neg": _error_of("minus a"),
+    "missing_neg": _refusal_of("minus a"),
     "cycles": _cycles,
     "growth": _growth,
     "relu_at_zero": _relu_at_zero,

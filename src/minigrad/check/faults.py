@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CATALOGUE", "FAULTS", "Fault"]
+__all__ = ["CATALOGUE", "FAULTS", "GENERAL", "ORDERS", "RULES", "Fault"]
 
 Patch = tuple[str, str]  # old and new text; an empty old one stands for the end of the file
 
@@ -32,16 +32,21 @@ class Fault:
     base: str = "closure"
     where: str = ""  # an operation, or backward: where to look for the line
     probe: str = ""  # limits and notes: the probe that shows it
+    is_local: bool = False  # whether it is in the rule of one operation, `where`
+    varies: bool = False  # whether the wrong numbers depend on the order of a set
 
 
 CATALOGUE: list[Fault] = []
+ORDERS = ("plain_recursion", "breadth_first", "insertion_order", "visited_twice")
 
 
 def _row(
     kind: str, code: str, name: str, sees: str, why: str, fix: str, *patches: Patch,
-    base: str = "closure", where: str = "", probe: str = "",
+    base: str = "closure", where: str = "", probe: str = "", is_local: bool = False,
+    varies: bool = False,
 ) -> None:  # fmt: skip
-    CATALOGUE.append(Fault(code, kind, name, sees, why, fix, patches, base, where, probe))
+    row = Fault(code, kind, name, sees, why, fix, patches, base, where, probe, is_local, varies)
+    CATALOGUE.append(row)
 
 
 _ADD = "self.grad += out.grad  # add, left\n            other.grad += out.grad  # add, right"
@@ -78,28 +83,7 @@ _row(
     "self.grad = … keeps the last contribution and throws the others away; the chain rule adds "
     "them up, one for each path.",
     "Write += instead of = wherever a _backward sets a gradient.",
-    (".grad += ", ".grad = "), where="assign",
-)  # fmt: skip
-_row(
-    "fault", "overwrite_add", "addition overwrites gradients",
-    "b = a + a gives 1 instead of 2, while a * a is right.",
-    "The rule of + says self.grad = out.grad, which forgets what came before.",
-    "Write += in the rule of +.",
-    (_ADD, _ADD.replace("+=", "=")), where="add",
-)  # fmt: skip
-_row(
-    "fault", "overwrite_mul", "multiplication overwrites gradients",
-    "a * a gives a instead of 2a, while a + a is right.",
-    "The rule of * sets gradients with =, which forgets what came before.",
-    "Write += in the rule of *.",
-    (_MUL, _MUL.replace("+=", "=")), where="mul",
-)  # fmt: skip
-_row(
-    "fault", "overwrite_tanh", "tanh overwrites gradients",
-    "Right until a Value goes into tanh twice, or into tanh and something else.",
-    "The rule of tanh sets the gradient with =.",
-    "Write += in the rule of tanh.",
-    ("self.grad += (1 - t**2)", "self.grad = (1 - t**2)"), where="tanh",
+    (".grad += ", ".grad = "), where="assign", varies=True,
 )  # fmt: skip
 _row(
     "fault", "same_object", "an operation with itself loses a contribution",
@@ -112,7 +96,7 @@ _row(
      "                other.grad + self.data * out.grad,\n            )"),
     (_DIV, "self.grad, other.grad = (\n                self.grad + out.grad / other.data,\n"
      "                other.grad - self.data / other.data**2 * out.grad,\n            )"),
-    where="add",
+    where="add", varies=True,
 )  # fmt: skip
 _row(
     "fault", "set_prev", "a set of operands loses an edge",
@@ -123,7 +107,7 @@ _row(
      "                child.grad += local_grad * v.grad",
      "            for child in set(v._children):\n"
      "                child.grad += v._local_grads[v._children.index(child)] * v.grad"),
-    base="local_grads", where="backward",
+    base="local_grads", where="backward", varies=True,
 )  # fmt: skip
 
 # ---- order --------------------------------------------------------------------------------------
@@ -141,7 +125,7 @@ _row(
                 visit(child)
 
         visit(self)
-"""), where="backward",
+"""), where="backward", varies=True,
 )  # fmt: skip
 _row(
     "fault", "breadth_first", "no topological sort: breadth first",
@@ -157,7 +141,7 @@ _row(
                 if child not in seen:
                     seen.add(child)
                     queue.append(child)
-"""), where="backward",
+"""), where="backward", varies=True,
 )  # fmt: skip
 _row(
     "fault", "insertion_order", "nodes run in the order in which they are met",
@@ -166,7 +150,8 @@ _row(
     "Append a node after its children, and run the list from its end.",
     (_SORT, _SORT.replace("                topo.append(v)\n", "").replace(
         "                visited.add(v)\n", "                visited.add(v)\n"
-        "                topo.append(v)\n").replace("reversed(topo)", "topo")), where="backward",
+        "                topo.append(v)\n").replace("reversed(topo)", "topo")),
+    where="backward", varies=True,
 )  # fmt: skip
 _row(
     "fault", "forward_order", "the sorted list is run from the wrong end",
@@ -184,7 +169,7 @@ _row(
      "                for child in v._prev:\n                    build(child)\n"
      "                topo.append(v)",
      "            for child in v._prev:\n                build(child)\n            topo.append(v)"),
-    where="backward",
+    where="backward", varies=True,
 )  # fmt: skip
 
 # ---- seed ---------------------------------------------------------------------------------------
@@ -212,21 +197,23 @@ _row(
     "The derivative of a*b with respect to a is b: the *other* operand.",
     "self.grad += other.data * out.grad, and the other way round.",
     (_MUL, _MUL.replace("other.data", "X").replace("self.data", "other.data").replace(
-        "X", "self.data")), where="mul",
+        "X", "self.data")), where="mul", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "pow_not_lowered", "the exponent is not lowered",
     "a**2 at 3 gives 18 instead of 6.",
     "The derivative of x**n is n * x**(n-1).",
     "self.grad += n * self.data ** (n - 1) * out.grad.",
-    ("n * self.data ** (n - 1) * out.grad", "n * self.data**n * out.grad"), where="pow",
+    ("n * self.data ** (n - 1) * out.grad", "n * self.data**n * out.grad"),
+    where="pow", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "pow_no_factor", "the exponent is missing as a factor",
     "a**2 at 3 gives 3 instead of 6.",
     "The derivative of x**n is n * x**(n-1).",
     "Multiply by n.",
-    ("n * self.data ** (n - 1) * out.grad", "self.data ** (n - 1) * out.grad"), where="pow",
+    ("n * self.data ** (n - 1) * out.grad", "self.data ** (n - 1) * out.grad"),
+    where="pow", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "pow_negative_base", "powers of negative numbers fail",
@@ -234,28 +221,29 @@ _row(
     "x**n by exp(n*log(x)) needs a logarithm, which negative numbers do not have.",
     "Use Python's own self.data**n.",
     ("Value(self.data**n, (self,)", "Value(math.exp(n * math.log(self.data)), (self,)"),
-    where="pow",
+    where="pow", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "div_sign", "the divisor's gradient has the wrong sign",
     "For a / b, the gradient of b has the wrong sign.",
     "The derivative of a/b with respect to b is -a/b**2.",
     "Write the minus.",
-    ("-self.data / other.data**2", "self.data / other.data**2"), where="div",
+    ("-self.data / other.data**2", "self.data / other.data**2"), where="div", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "div_unsquared", "the divisor's gradient lacks the square",
     "For a / b, the gradient of b is wrong unless b is 1 or -1.",
     "The derivative of a/b with respect to b is -a/b**2.",
     "Divide by other.data**2.",
-    ("-self.data / other.data**2", "-self.data / other.data"), where="div",
+    ("-self.data / other.data**2", "-self.data / other.data"), where="div", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "integer_division", "division throws the fraction away",
     "7 / 2 is 3.",
     "// rounds down; and so does a conversion to int.",
     "Use / and float(data).",
-    ("Value(self.data / other.data, ", "Value(self.data // other.data, "), where="div",
+    ("Value(self.data / other.data, ", "Value(self.data // other.data, "),
+    where="div", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "integer_data", "numbers lose their fraction",
@@ -269,14 +257,14 @@ _row(
     "Gradients through tanh are too small for t > 0 and too large for t < 0.",
     "The derivative of tanh is 1 - t**2, with the square.",
     "self.grad += (1 - t**2) * out.grad.",
-    ("(1 - t**2)", "(1 - t)"), where="tanh",
+    ("(1 - t**2)", "(1 - t)"), where="tanh", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "tanh_input", "tanh's derivative uses the input",
     "Gradients through tanh are wrong, the more the larger the input.",
     "In 1 - t**2, t is the *value* of tanh, not what went into it.",
     "Use the output: out.data.",
-    ("(1 - t**2)", "(1 - self.data**2)"), where="tanh",
+    ("(1 - t**2)", "(1 - self.data**2)"), where="tanh", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "exp_input", "exp's derivative uses the input",
@@ -284,41 +272,28 @@ _row(
     "exp is its own derivative: exp(x), not x.",
     "self.grad += out.data * out.grad.",
     ("self.grad += out.data * out.grad  # exp", "self.grad += self.data * out.grad"), where="exp",
+    is_local=True,
 )  # fmt: skip
 _row(
     "fault", "relu_always", "relu passes every gradient",
     "Gradients get past a relu whose input was negative.",
     "Its derivative is 1 where the input was positive and 0 elsewhere.",
     "self.grad += (out.data > 0) * out.grad.",
-    ("(out.data > 0) * out.grad", "out.grad"), where="relu",
+    ("(out.data > 0) * out.grad", "out.grad"), where="relu", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "relu_value", "relu's derivative is its value",
     "Gradients through relu are multiplied by its output.",
     "The derivative is 0 or 1, not the value.",
     "self.grad += (out.data > 0) * out.grad.",
-    ("(out.data > 0) * out.grad", "out.data * out.grad"), where="relu",
+    ("(out.data > 0) * out.grad", "out.data * out.grad"), where="relu", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "log_output", "log's derivative uses the output",
     "Gradients through log are wrong.",
     "The derivative of log(x) is 1/x, with x what went in.",
     "self.grad += out.grad / self.data.",
-    ("out.grad / self.data  # log", "out.grad / out.data"), where="log",
-)  # fmt: skip
-_row(
-    "fault", "chain_forgotten", "a rule forgets the gradient that comes in",
-    "tanh alone is right; tanh inside something else is wrong.",
-    "A local derivative has to be multiplied by out.grad: that is the chain rule.",
-    "Multiply by out.grad.",
-    ("self.grad += (1 - t**2) * out.grad", "self.grad += 1 - t**2"), where="tanh",
-)  # fmt: skip
-_row(
-    "fault", "backward_not_set", "an operation has no _backward",
-    "No gradient gets past a multiplication.",
-    "The function is written, but out._backward = _backward is missing.",
-    "Assign it to the node that the operation returns.",
-    ("# mul, right\n\n        out._backward = _backward\n", "# mul, right\n\n"), where="mul",
+    ("out.grad / self.data  # log", "out.grad / out.data"), where="log", is_local=True,
 )  # fmt: skip
 _row(
     "fault", "late_binding", "functions made in a loop all use the last rule",
@@ -347,6 +322,52 @@ for _name, _value, _slope in (
 """), where="tanh",
 )  # fmt: skip
 
+# ---- slips that any operation can have ----------------------------------------------------------
+
+_POW = "self.grad += n * self.data ** (n - 1) * out.grad  # pow"
+_TANH = "self.grad += (1 - t**2) * out.grad  # tanh"
+_EXP = "self.grad += out.data * out.grad  # exp"
+_LOG = "self.grad += out.grad / self.data  # log"
+_RELU = "self.grad += (out.data > 0) * out.grad  # relu"
+_SIGMOID = "self.grad += out.data * (1 - out.data) * out.grad  # sigmoid"
+RULES = {  # the lines of each rule, and the same without the gradient that comes in
+    "add": (_ADD, _ADD.replace("out.grad  #", "1.0  #")),
+    "mul": (_MUL, _MUL.replace(" * out.grad", "")),
+    "div": (_DIV, _DIV.replace(" * out.grad", "").replace("out.grad /", "1 /")),
+    "pow": (_POW, _POW.replace(" * out.grad", "")),
+    "tanh": (_TANH, _TANH.replace(" * out.grad", "")),
+    "exp": (_EXP, _EXP.replace(" * out.grad", "")),
+    "log": (_LOG, _LOG.replace("out.grad /", "1 /")),
+    "relu": (_RELU, _RELU.replace(" * out.grad", "")),
+    "sigmoid": (_SIGMOID, _SIGMOID.replace(" * out.grad", "")),
+}
+for _op, (_rule, _without) in RULES.items():
+    _word = {"add": "addition", "mul": "multiplication", "div": "division", "pow": "**"}.get(
+        _op, _op
+    )
+    _row(
+        "fault", f"overwrite_{_op}", f"{_word} overwrites gradients",
+        f"Right until a Value goes into {_word} and is used once more.",
+        f"The rule of {_word} sets gradients with =, which forgets what came before.",
+        f"Write += in the rule of {_word}.",
+        (_rule, _rule.replace("+=", "=")), where=_op, varies=True,
+    )  # fmt: skip
+    _row(
+        "fault", f"not_set_{_op}", f"{_word} has no _backward",
+        f"No gradient gets past {_word}.",
+        "The function may be written, but out._backward = _backward is missing.",
+        "Assign it to the node that the operation returns.",
+        (f"{_rule}\n\n        out._backward = _backward\n", f"{_rule}\n\n"), where=_op,
+        is_local=True,
+    )  # fmt: skip
+    _row(
+        "fault", f"chain_forgotten_{_op}", f"{_word} forgets the gradient that comes in",
+        f"{_word} alone is right; inside something else it is wrong.",
+        "A local derivative has to be multiplied by out.grad: that is the chain rule.",
+        "Multiply by out.grad.",
+        (_rule, _without), where=_op, is_local=True,
+    )  # fmt: skip
+
 # ---- identity and state -------------------------------------------------------------------------
 
 _row(
@@ -358,7 +379,7 @@ _row(
 
 Value.__eq__ = lambda self, other: self.data == getattr(other, "data", other)
 Value.__hash__ = lambda self: hash(self.data)
-"""), where="class",
+"""), where="class", varies=True,
 )  # fmt: skip
 _row(
     "fault", "constants", "numbers are not wrapped",
@@ -402,6 +423,28 @@ _row(
 """), where="backward",
 )  # fmt: skip
 
+for _word, _symbol, _right in (
+    ("rsub", "-", "(-self) + other"), ("rtruediv", "/", "Value(other) / self"),
+):  # fmt: skip
+    _row(
+        "fault", f"{_word}_swapped", f"a number on the left of {_symbol} is put on the right",
+        f"2 {_symbol} a gives a {_symbol} 2.",
+        f"__{_word}__(self, other) is called for other {_symbol} self, in this order.",
+        f"return Value(other) {_symbol} self.",
+        (f"        return {_right}\n", f"        return self {_symbol} other\n"), where=_word,
+    )  # fmt: skip
+
+# What the doctor says where it knows what kind of thing is wrong, but not which: no patients.
+GENERAL = {
+    "wrong_order": Fault(
+        "wrong_order", "fault", "nodes do not run in topological order",
+        "A chain is right; where ways meet again, gradients are wrong.",
+        "A node's _backward runs before all of its users have run theirs, or more than once.",
+        "Sort the nodes first, and run each _backward once, after those of all its users.",
+        (), where="backward",
+    ),
+}  # fmt: skip
+
 # ---- limits: beyond a first backward() ----------------------------------------------------------
 
 _FRESH = """        order = self._order()
@@ -434,10 +477,10 @@ _row(
     base="tuple_prev", where="backward", probe="two results",
 )  # fmt: skip
 _row(
-    "limit", "zeroing", "backward() forgets earlier passes",
-    "Gradients of two results do not add up.",
-    "backward() clears all gradients before it begins.",
-    "If that is meant, say so in its docstring; if not, accumulate.",
+    "limit", "zeroing", "a second backward() adds nothing",
+    "Gradients of two calls do not add up.",
+    "Gradients are cleared before a pass, or the graph is gone after the first.",
+    "If that is meant, say so in the docstring of backward(); if not, accumulate.",
     ("node.grad += fresh[id(node)]", "node.grad = fresh[id(node)]"),
     base="tuple_prev", where="backward", probe="second backward",
 )  # fmt: skip

@@ -20,11 +20,23 @@ from .examine import Outcome, run_all
 from .faults import CATALOGUE, Fault
 from .probes import PROBES, Probe, expected
 
-__all__ = ["HEALTHY", "Sign", "judge", "load", "patient", "signature", "signatures", "source"]
+__all__ = [
+    "HEALTHY",
+    "STYLES",
+    "Sign",
+    "ill_outcome",
+    "judge",
+    "load",
+    "patient",
+    "signature",
+    "signatures",
+    "source",
+]
 
 FOLDER = Path(__file__).with_name("engines")
 HEALTHY = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
-FIRST = ("first", "hand")  # the kinds of probes that faults show in
+FIRST = ("first", "hand", "maybe", "left")  # the kinds of probes that faults show in
+MAY_REFUSE = ("maybe", "left")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +62,9 @@ def source(base: str) -> str:
     return (FOLDER / f"{base}.py").read_text(encoding="utf-8")
 
 
-def patient(fault: Fault) -> str:
-    """Return the text of an engine with this fault in it."""
-    text = source(fault.base)
+def patient(fault: Fault, style: str = "") -> str:
+    """Return the text of an engine with this fault in it, in one of the STYLES."""
+    text = source(fault.base) + STYLES[style]
     if fault.base == "closure":  # in a fixed order, so that everybody sees the same wrong numbers
         text = text.replace("set(_children)", "tuple(dict.fromkeys(_children))")
     for old, new in fault.patches:
@@ -60,6 +72,59 @@ def patient(fault: Fault) -> str:
             raise ValueError(f"{fault.code}: the engine {fault.base} has no {old!r}")
         text = text.replace(old, new) if old else text + new
     return text
+
+
+# The same engine, otherwise written: operations made of others or not, operands reversed.
+_DERIVED = """
+
+Value.__truediv__ = lambda self, other: self * other**-1
+Value.__rtruediv__ = lambda self, other: self**-1 * other
+"""
+_DIRECT = """
+
+def _minus(self, other):
+    other = other if isinstance(other, Value) else Value(other)
+    out = Value(self.data - other.data, (self, other), "-")
+
+    def _backward():
+        self.grad += out.grad
+        other.grad += -out.grad
+
+    out._backward = _backward
+    return out
+
+
+def _negative(self):
+    out = Value(-self.data, (self,), "neg")
+
+    def _backward():
+        self.grad += -out.grad
+
+    out._backward = _backward
+    return out
+
+
+Value.__sub__, Value.__neg__ = _minus, _negative
+"""
+_REVERSED = """
+
+_make = Value.__init__
+
+
+def _init(self, data, _children=(), _op="", label=""):
+    _make(self, data, tuple(reversed(_children)), _op, label)
+
+
+Value.__init__ = _init
+"""
+STYLES = {
+    "": "",
+    "derived": _DERIVED,
+    "direct": _DIRECT,
+    "reversed": _REVERSED,
+    "derived, reversed": _DERIVED + _REVERSED,
+    "direct, reversed": _DIRECT + _REVERSED,
+}
 
 
 def load(text: str, name: str = "patient") -> Dialect:
@@ -70,18 +135,32 @@ def load(text: str, name: str = "patient") -> Dialect:
 
 
 def signature(outcomes: Mapping[str, Outcome]) -> dict[str, Sign]:
-    """Judge the outcomes of all first probes that the engine could run."""
+    """Judge the outcomes of all first probes that the engine could run, and did not refuse."""
     return {
         probe.name: judge(probe, outcomes[probe.name])
         for probe in PROBES
         if probe.kind in FIRST
         and probe.name in outcomes
         and not outcomes[probe.name].get("missing")
+        and not (probe.kind in MAY_REFUSE and "error" in outcomes[probe.name])
     }
 
 
+def ill_outcome(probe: Probe, outcome: Outcome) -> Outcome:
+    """Of several outcomes of a probe, return the first that is wrong."""
+    every: list[Outcome] = [outcome, *outcome.get("others", ())]
+    for one in every:
+        if not _judge(probe, one).is_well:
+            return one
+    return outcome
+
+
 def judge(probe: Probe, outcome: Outcome) -> Sign:
-    """Compare an outcome with what is right."""
+    """Compare an outcome with what is right; of several, the first that is wrong."""
+    return _judge(probe, ill_outcome(probe, outcome))
+
+
+def _judge(probe: Probe, outcome: Outcome) -> Sign:
     if "error" in outcome:
         return Sign(error=outcome["error"])
     data, grad = expected(probe.program)
@@ -103,11 +182,14 @@ def _close(got: float, right: float) -> bool:
 
 
 @functools.cache
-def signatures() -> dict[str, dict[str, Sign]]:
-    """Return the signature of every fault in the catalogue."""
+def signatures() -> dict[str, list[dict[str, Sign]]]:
+    """Return the signatures of every fault in the catalogue, one for each style of writing it."""
     first = [probe for probe in PROBES if probe.kind in FIRST]
     return {
-        fault.code: signature(dict(run_all(load(patient(fault)), first)))
+        fault.code: [
+            signature(dict(run_all(load(patient(fault, style)), first, repeats=0)))
+            for style in (STYLES if fault.base == "closure" else [""])
+        ]
         for fault in CATALOGUE
         if fault.kind == "fault"
     }

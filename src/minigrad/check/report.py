@@ -78,7 +78,7 @@ class Finding:
                 told.append(f"  {word if not k else '':<9}{line}")
         return told
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, cls: str = "Value") -> dict[str, Any]:
         """Return everything as JSON can hold it."""
         return {
             "code": self.code,
@@ -87,7 +87,7 @@ class Finding:
             "sees": self.sees,
             "why": self.why,
             "fix": self.fix,
-            "program": self.program.text() if self.program else "",
+            "program": self.program.text(cls) if self.program else "",
             "expected": self.expected,
             "got": self.got,
             "explanation": self.explanation,
@@ -166,15 +166,16 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
+        cls = self.words.get("class", "Value")
         return {
             "subject": self.subject,
             "words": self.words,
             "probes": self.probes,
             "missing": list(self.missing),
             "problem": self.problem,
-            "faults": [finding.as_dict() for finding in self.faults],
-            "limits": [finding.as_dict() for finding in self.limits],
-            "notes": [finding.as_dict() for finding in self.notes],
+            "faults": [finding.as_dict(cls) for finding in self.faults],
+            "limits": [finding.as_dict(cls) for finding in self.limits],
+            "notes": [finding.as_dict(cls) for finding in self.notes],
         }
 
     def to_json(self) -> str:

@@ -161,7 +161,7 @@ _ROWS = (
     Fault("overwrite_mul", "= instead of += in *", overwrites=_in("mul")),
     Fault("overwrite_tanh", "= instead of += in tanh", overwrites=_in("tanh")),
     Fault(
-        "overwrite_same",
+        "same_object",
         "= instead of += where both operands are the same Value",
         overwrites=_same_operands,
     ),
@@ -172,12 +172,12 @@ _ROWS = (
         order=_breadth_first,
     ),
     Fault(
-        "depth_first",
+        "insertion_order",
         "no topological sort: a node runs as soon as it is first met on the way down",
         order=_depth_first,
     ),
     Fault(
-        "visited_twice",
+        "plain_recursion",
         "plain recursion: a node runs again each time it is met",
         order=_every_time_met,
     ),
@@ -187,7 +187,7 @@ _ROWS = (
     Fault("missing_seed", "nobody sets the grad of the result to 1", begin=_without_seed),
     Fault("seed_zero", "the grad of the result is set to 0 instead of 1", begin=_seed_of_zero),
     Fault(
-        "stale",
+        "stale_interior",
         "a second backward() starts with the interior grads of the first",
         begin=_stale,
     ),
@@ -197,17 +197,17 @@ _ROWS = (
         begin=_zeroed,
     ),
     Fault(
-        "wrong_mul",
+        "mul_own",
         "the derivative of a*b with respect to a is taken to be a",
         local=_for("mul", _own_operand),
     ),
     Fault(
-        "wrong_pow",
+        "pow_not_lowered",
         "the derivative of x**n is taken to be n * x**n",
         local=_for("pow", _exponent_not_lowered),
     ),
     Fault(
-        "wrong_div",
+        "div_sign",
         "the derivative of a/b with respect to b has the wrong sign",
         local=_for("div", lambda node, position, local: -local if position else local),
     ),
@@ -217,17 +217,17 @@ _ROWS = (
         local=_for("sub", lambda node, position, local: 1.0),
     ),
     Fault(
-        "wrong_tanh",
+        "tanh_linear",
         "the derivative of tanh is taken to be 1 - t instead of 1 - t**2",
         local=_for("tanh", lambda node, position, local: 1.0 - node.data),
     ),
     Fault(
-        "wrong_exp",
+        "exp_input",
         "the derivative of exp(x) is taken to be x",
         local=_for("exp", _own_operand),
     ),
     Fault(
-        "wrong_relu",
+        "relu_always",
         "the derivative of relu is taken to be 1 everywhere",
         local=_for("relu", lambda node, position, local: 1.0),
     ),
@@ -304,7 +304,7 @@ class broken(replacing):  # noqa: N801 - reads as `with broken("overwrite"):`
     It holds for the thread or task that opened it; of nested blocks the innermost counts. A
     `record()` inside shows what the broken pass did, step by step. Everything but `backward()`
     stays sound: `grad()`, `steps()`, and a node's own `_backward()`. As plain recursion would,
-    "visited_twice" takes as many steps as there are paths.
+    "plain_recursion" takes as many steps as there are paths.
     """
 
     FAULTS: ClassVar[dict[str, str]] = FAULTS

@@ -114,7 +114,7 @@ def start(
     """Make the folder of a lab, `lab-<name>` by default, and return where it is.
 
     A folder with something in it is refused; with `force` the files of the lab are written into it,
-    and an engine.py of the learner's own is kept under another name.
+    and what the learner has changed of them is kept under another name.
     """
     lang = _checked_language(lang)
     lab = get(name, lang)
@@ -124,10 +124,14 @@ def start(
     if target.is_dir() and any(target.iterdir()) and not force:
         raise LabError(say(lang, "not empty", folder=target))
     target.mkdir(parents=True, exist_ok=True)
-    _set_aside(target, lab)
-    write_atomically(target / "engine.py", lab.engine_source())
-    write_atomically(target / "probe.py", lab.probe_source())
-    write_atomically(target / "LAB.md", lab.text(lang))
+    files = {
+        "engine.py": lab.engine_source(),
+        "probe.py": lab.probe_source(),
+        "LAB.md": lab.text(lang),
+    }
+    for file, text in files.items():
+        _set_aside(target / file, text)
+        write_atomically(target / file, text)
     _remember(target, lab.name, lang, "started", {})
     return target
 
@@ -175,7 +179,7 @@ def reset(folder: str | Path | None = None, *, lang: str | None = None) -> Resto
     target = find_folder(folder, lang)
     name, own_lang, _, _ = _recall(target, lang)
     lab = LABS[name]
-    kept = _set_aside(target, lab)
+    kept = _set_aside(target / "engine.py", lab.engine_source())
     write_atomically(target / "engine.py", lab.engine_source())
     _remember(target, name, own_lang, "started", {})
     return Restored(target, kept, lang or own_lang)
@@ -203,22 +207,21 @@ def _checked_language(lang: str | None) -> str:
     return lang or language()
 
 
-def _set_aside(folder: Path, lab: Lab) -> Path | None:
-    """Rename an engine.py that the learner has changed: engine.mine.py, engine.mine-2.py, …"""
-    engine = folder / "engine.py"
-    if not engine.exists() or engine.read_bytes() == lab.engine_source().encode():
+def _set_aside(file: Path, whole: str) -> Path | None:
+    """Rename a file that the learner has changed: engine.mine.py, engine.mine-2.py, …"""
+    if not file.exists() or file.read_bytes() == whole.encode():
         return None
-    kept = next(path for path in _names(folder) if not path.exists())
-    engine.rename(kept)
+    kept = next(path for path in _names(file) if not path.exists())
+    file.rename(kept)
     return kept
 
 
-def _names(folder: Path) -> Iterator[Path]:
-    yield folder / "engine.mine.py"
+def _names(file: Path) -> Iterator[Path]:
+    yield file.with_name(f"{file.stem}.mine{file.suffix}")
     number = 1
     while True:
         number += 1
-        yield folder / f"engine.mine-{number}.py"
+        yield file.with_name(f"{file.stem}.mine-{number}{file.suffix}")
 
 
 def _differences(lab: Lab, measured: Measured) -> list[Difference]:

@@ -15,7 +15,7 @@ PHRASES: dict[str, dict[str, str]] = {
         "no backward": "no backward() yet",
         "faults": "fault: {faults}",
         "no fault": "no fault",
-        "limits": "{count} limits",
+        "limits": "limits: {count}",
         "version": "version",
         "new": "what is new",
         "how to read": "Read one with: minigrad lab versions {number}   (--diff for what changed)",
@@ -54,7 +54,9 @@ PHRASES: dict[str, dict[str, str]] = {
             "or start with minigrad lab break accumulate."
         ),
         "many labs": "there are several labs here ({folders}); name one of them.",
-        "damaged": "{folder}/.lab.json is damaged; start again with minigrad lab break --force.",
+        "damaged": (
+            "{folder}/.lab.json is damaged; start again: minigrad lab break LAB {folder} --force."
+        ),
     },
     "es": {
         "labs": "Labs: rompe un motor pequeño, mira qué pruebas aún pasan, repáralo",
@@ -66,7 +68,7 @@ PHRASES: dict[str, dict[str, str]] = {
         "no backward": "todavía sin backward()",
         "faults": "fallo: {faults}",
         "no fault": "ningún fallo",
-        "limits": "{count} límites",
+        "limits": "límites: {count}",
         "version": "versión",
         "new": "qué hay de nuevo",
         "how to read": "Lee una con: minigrad lab versions {number}   (--diff muestra qué cambió)",
@@ -109,7 +111,8 @@ PHRASES: dict[str, dict[str, str]] = {
         ),
         "many labs": "aquí hay varios labs ({folders}); indica uno de ellos.",
         "damaged": (
-            "{folder}/.lab.json está dañado; vuelve a empezar con minigrad lab break --force."
+            "{folder}/.lab.json está dañado; vuelve a empezar: "
+            "minigrad lab break LAB {folder} --force."
         ),
     },
 }

@@ -112,6 +112,15 @@ class Value:
         out._backward = _backward
         return out
 
+    def sigmoid(self):
+        out = Value(1 / (1 + math.exp(-self.data)), (self,), "sigmoid")
+
+        def _backward():
+            self.grad += out.data * (1 - out.data) * out.grad  # sigmoid
+
+        out._backward = _backward
+        return out
+
     def backward(self):
         topo = []
         visited = set()
