@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,18 +62,27 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
-        try:
+        with _reporting(function.__name__):
             function(*args, **kwargs)
-        except (ExpressionError, OSError) as error:
-            # The text is the user's own: nothing in it is markup, an emoji code or to be wrapped.
-            console = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
-            console.print(f"minigrad {function.__name__}: {_as_sentence(error)}", markup=False)
-            raise typer.Exit(2) from None
 
     return app.command(
         context_settings={"ignore_unknown_options": True},
         epilog=f"Operators: + - * / **. Functions: {', '.join(FUNCTIONS)}.",
     )(run)
+
+
+@contextmanager
+def _reporting(command: str) -> Iterator[None]:
+    """Turn a mistake into one sentence and exit code 2."""
+    try:
+        yield
+    except BrokenPipeError:  # whoever reads our output has had enough
+        raise
+    except (ExpressionError, OSError) as error:
+        # The text is the user's own: nothing in it is markup, an emoji code or to be wrapped.
+        console = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+        console.print(f"minigrad {command}: {_as_sentence(error)}", markup=False)
+        raise typer.Exit(2) from None
 
 
 def _as_sentence(error: Exception) -> str:
@@ -214,16 +224,14 @@ def doctor(
     path, colon, class_name = subject.rpartition(":")
     if not colon or not class_name.isidentifier():  # also C:\\engine.py
         path, class_name = subject, ""
-    try:
+    with _reporting("doctor"):
         if page is not None:
             _check_new(page, force)  # before the work is done
-        report = diagnose(path, class_name)
-        typer.echo(report.to_json() if as_json else report.text())
-        if page is not None:
+    report = diagnose(path, class_name)
+    typer.echo(report.to_json() if as_json else report.text())
+    if page is not None:
+        with _reporting("doctor"):
             _write(page, report.to_html, force, quietly=as_json)
-    except (ExpressionError, OSError) as error:
-        typer.echo(f"minigrad doctor: {_as_sentence(error)}", err=True)
-        raise typer.Exit(2) from None
     raise typer.Exit(report.exit_code)
 
 
