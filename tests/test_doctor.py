@@ -233,6 +233,8 @@ def test_detached_results_of_numbers_on_the_left(tmp_path):
         "        return Value(other) * self\n", "        return Value(other * self.data)\n"
     )
     assert codes(examined(tmp_path, text).faults) == ["unknown"]
+    text = source("tuple_prev").replace("return Value(other) ** self", "return self**other")
+    assert codes(examined(tmp_path, text).faults) == ["unknown"]
 
 
 # ---- sound engines of other people's taste ------------------------------------------------------

@@ -359,7 +359,7 @@ def _exponents(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
     if not _is_sound(signs, "pow 2", "pow 3"):
         return ""
     told = []
-    for name in ("power of a Value", "pow -1", "pow half", "power of zero"):
+    for name in ("power of a Value", "number ** a", "pow -1", "pow half", "power of zero"):
         outcome = outcomes.get(name, {"missing": True})
         line = BY_NAME[name].program.lines[0]
         if "error" in outcome:

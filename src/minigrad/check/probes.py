@@ -127,6 +127,7 @@ _probe("power of zero", "b = a ** 0", "extreme", a=0.0)
 _probe("power of a Value", "c = a ** b", "maybe", a=2.0, b=3.0)
 for _symbol, _op in {"+": "add", "-": "sub", "*": "mul", "/": "div"}.items():
     _probe(f"number {_symbol} a", f"b = 2.5 {_symbol} a", "left", a=4.0)
+_probe("number ** a", "b = 2.5 ** a", "left", a=1.5)
 _probe("sum of a list", "c = sum(a, b)", "left", a=2.0, b=3.0)
 _probe("minus a", "b = -a", "left", a=2.0)
 _probe("memory", "c = a * b; d = c + a", "memory", a=2.0, b=3.0)

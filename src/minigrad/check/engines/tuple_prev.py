@@ -42,6 +42,9 @@ class Value:
         slope = n * self.data ** (n - 1) if n else 0.0
         return self._make(self.data**n, (self,), (slope,))
 
+    def __rpow__(self, other):
+        return Value(other) ** self
+
     def __neg__(self):
         return self._make(-self.data, (self,), (-1.0,))
 
