@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import minigrad
 from minigrad.check import diagnose
 from minigrad.check.child import examine_stranger
-from minigrad.check.doctor import _SHOWS
 from minigrad.check.faults import CATALOGUE, FAULTS
+from minigrad.check.limits import SHOWS
 from minigrad.check.lines import likely_line
 from minigrad.check.patients import HEALTHY, STYLES, patient, signatures, source
 from minigrad.check.probes import PROBES, expected
@@ -44,7 +44,7 @@ def test_the_catalogue_is_whole():
         assert all([fault.name, fault.sees, fault.why, fault.fix, fault.patches, fault.where])
         assert (fault.kind == "fault") != bool(fault.probe)
         assert patient(fault) != source(fault.base)
-    assert set(_SHOWS) == {fault.code for fault in CATALOGUE if fault.kind != "fault"}
+    assert set(SHOWS) == {fault.code for fault in CATALOGUE if fault.kind != "fault"}
 
 
 def test_no_two_faults_look_the_same():

@@ -38,7 +38,7 @@ RANK = {
     **dict.fromkeys(["check.probes", "check.lines", "lab"], 8),
     "check.examine": 9,
     **dict.fromkeys(["check.child", "check.patients"], 10),
-    "check.recognise": 11,
+    **dict.fromkeys(["check.recognise", "check.limits"], 11),
     "check.report": 13,
     "check.doctor": 14,
     "check": 15,
