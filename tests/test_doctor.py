@@ -284,6 +284,17 @@ def test_a_module_of_a_package(tmp_path):
     assert (report.problem, report.findings) == ("", ())
 
 
+def test_a_stranger_is_never_loaded_here(tmp_path, monkeypatch):
+    package = tmp_path / "stranger_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "engine.py").write_text(source("closure"), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    diagnose("stranger_package.engine")
+    diagnose(package / "engine.py")
+    assert not [name for name in sys.modules if name.startswith("stranger_package")]
+
+
 def test_what_cannot_be_examined_says_why(tmp_path):
     text = "class Value:\n    def __init__(self, data, extra):\n        self.data = data\n"
     assert "missing 1 required positional argument: 'extra'" in examined(tmp_path, text).problem

@@ -60,6 +60,7 @@ class Examination:
     words: dict[str, str] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     documentation: str = ""  # of the class and its backward()
+    file: str = ""  # that the class is in
     has_closures: bool = True  # whether nodes keep functions, or rules are somewhere else
     problem: str = ""  # why there is nothing, or not everything
 
@@ -132,6 +133,7 @@ def _understood(lines: list[bytes], token: str, in_time: bool, code: int | None)
         found.problem = message.get("problem", found.problem)
         found.words = message.get("words", found.words)
         found.documentation = message.get("documentation", found.documentation)
+        found.file = message.get("file", found.file)
         found.has_closures = message.get("has_closures", found.has_closures)
         found.outcomes |= message.get("outcomes", {})
         ended = ended or message.get("end", False)
@@ -178,6 +180,7 @@ def main() -> None:
         words=dialect.words,
         documentation=documentation_of(dialect),
         has_closures=dialect.has_closures(),
+        file=str(getattr(sys.modules.get(dialect.cls.__module__), "__file__", "")),
     )
     for probe in probes:
         say(at=f"running “{probe.program.text()}”")

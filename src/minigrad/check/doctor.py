@@ -31,13 +31,12 @@ from .faults import CATALOGUE, FAULTS, GENERAL, Fault
 from .limits import SHOWS
 from .lines import likely_line
 from .patients import Sign, ill_outcome, judge, signature
-from .probes import PROBES, Probe, build, expected
+from .probes import BY_NAME, PROBES, Probe, build, expected
 from .recognise import recognise
 from .report import Finding, Report
 
 __all__ = ["diagnose"]
 
-BY_NAME = {probe.name: probe for probe in PROBES}
 ZERO_WORDS = ("zero", "reset", "clear")
 FEWEST = 5  # probes that a class must be able to run
 
@@ -56,7 +55,7 @@ def diagnose(subject: type | str | Path, class_name: str = "") -> Report:
     if path.suffix.lower() != ".py" and not path.exists():
         if not all(part.isidentifier() for part in name.split(".")):
             return Report(name, problem="this is neither a .py file nor the name of a module")
-        return _report(name, examine_stranger(name, class_name), _source_of_module(name))
+        return _report(name, examine_stranger(name, class_name))
     if not path.is_file():
         return Report(name, problem="there is no such file; give the path of a .py file")
     try:
@@ -69,7 +68,7 @@ def diagnose(subject: type | str | Path, class_name: str = "") -> Report:
         return Report(name, problem=f"{where} does not parse: {error.msg}")
     except ValueError as error:
         return Report(name, problem=f"the file does not parse: {error}")
-    return _report(name, examine_stranger(str(path.resolve()), class_name), _read(name))
+    return _report(name, examine_stranger(str(path.resolve()), class_name))
 
 
 def _diagnose_class(cls: type) -> Report:
@@ -78,9 +77,7 @@ def _diagnose_class(cls: type) -> Report:
     module = sys.modules.get(cls.__module__)
     in_module = getattr(module, cls.__name__, None) is cls
     if in_module and cls.__module__ != "__main__" and getattr(module, "__file__", None):
-        assert module is not None
-        found = examine_stranger(cls.__module__, cls.__name__)
-        return _report(name, found, _read(str(module.__file__)))
+        return _report(name, examine_stranger(cls.__module__, cls.__name__))
     # In a session, a notebook, a script that runs now, or inside a function.
     home = module if in_module and module is not None else ModuleType(cls.__module__)
     setattr(home, cls.__name__, cls)
@@ -92,23 +89,13 @@ def _diagnose_class(cls: type) -> Report:
         dialect.words,
         dict(run_all(dialect, PROBES)),
         documentation_of(dialect),
-        dialect.has_closures(),
+        has_closures=dialect.has_closures(),
     )
     try:
         text = inspect.getsource(cls)
     except (OSError, TypeError):
         text = ""
     return _report(name, found, textwrap.dedent(text))
-
-
-def _source_of_module(name: str) -> str:
-    from importlib.util import find_spec
-
-    try:
-        spec = find_spec(name)
-    except (ImportError, ValueError):
-        return ""
-    return _read(spec.origin) if spec is not None and spec.origin is not None else ""
 
 
 def _read(path: str) -> str:
@@ -138,9 +125,9 @@ class _Told:
 # ---- from outcomes to findings -----------------------------------------------------------------
 
 
-def _report(name: str, found: Examination, text: str) -> Report:
+def _report(name: str, found: Examination, text: str | None = None) -> Report:
     outcomes = found.outcomes
-    told = _Told(text, found.words.get("class", ""))
+    told = _Told(_read(found.file) if text is None else text, found.words.get("class", ""))
     signs = signature(outcomes)
     findings = [*_faults(found, signs, told), *_limits(found, signs, told)]
     missing = [op for op in NAMES if _is_missing(op, outcomes)] if outcomes else []

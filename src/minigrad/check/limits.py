@@ -11,11 +11,10 @@ from collections.abc import Callable
 from ..names import brief
 from .examine import DEPTH, Outcome
 from .patients import Sign, judge
-from .probes import PROBES
+from .probes import BY_NAME
 
 __all__ = ["SHOWS"]
 
-BY_NAME = {probe.name: probe for probe in PROBES}
 Outcomes = dict[str, Outcome]
 Shows = Callable[[Outcomes, dict[str, Sign]], str]
 
@@ -121,10 +120,10 @@ def _sum_fails(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
 
 
 def _cycles(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
-    held, kept = outcomes["memory"].get("held", 0), outcomes["memory"].get("kept", 0)
-    if held <= kept:
-        return ""
-    return f"{held - kept} Values of 20 small graphs were still there until the collector ran"
+    held = outcomes["memory"].get("held", 0)
+    return (
+        f"{held} Values of 20 small graphs were still there until the collector ran" if held else ""
+    )
 
 
 def _growth(outcomes: Outcomes, signs: dict[str, Sign]) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "HEALTHY",
     "STYLES",
     "Sign",
+    "close",
     "ill_outcome",
     "judge",
     "load",
@@ -165,17 +166,18 @@ def _judge(probe: Probe, outcome: Outcome) -> Sign:
         return Sign(error=outcome["error"])
     data, grad = expected(probe.program)
     wrong = {
-        f"{n}.data": outcome["data"][n] for n in data if not _close(outcome["data"][n], data[n])
+        f"{n}.data": outcome["data"][n] for n in data if not close(outcome["data"][n], data[n])
     }
     wrong |= {
         n: outcome["grad"][n]
         for n in probe.program.leaves
-        if not _close(outcome["grad"][n], grad[n])
+        if not close(outcome["grad"][n], grad[n])
     }
     return Sign(frozenset(wrong), "", tuple(sorted(wrong.items())))
 
 
-def _close(got: float, right: float) -> bool:
+def close(got: float, right: float) -> bool:
+    """Whether two numbers are the same for our purposes; classic formulas lose some digits."""
     if math.isnan(right) or math.isinf(right):
         return got == right or (math.isnan(got) and math.isnan(right))
     return math.isclose(got, right, rel_tol=1e-6, abs_tol=1e-9)

@@ -19,7 +19,7 @@ from ..scalar import Value
 from .dialect import SYMBOLS
 from .programs import FUNCTIONS, Program
 
-__all__ = ["PROBES", "Probe", "build", "expected"]
+__all__ = ["BY_NAME", "PROBES", "Probe", "build", "expected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,9 @@ _probe("number ** a", "b = 2.5 ** a", "left", a=1.5)
 _probe("sum of a list", "c = sum(a, b)", "left", a=2.0, b=3.0)
 _probe("minus a", "b = -a", "left", a=2.0)
 _probe("memory", "c = a * b; d = c + a", "memory", a=2.0, b=3.0)
+
+
+BY_NAME = {probe.name: probe for probe in PROBES}
 
 
 def build(program: Program) -> dict[str, Value]:

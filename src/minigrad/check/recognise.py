@@ -14,15 +14,12 @@ What is left then is reported without a name.
 
 from __future__ import annotations
 
-import math
-
 from .faults import FAULTS, ORDERS
-from .patients import Sign, signatures
-from .probes import PROBES
+from .patients import Sign, close, signatures
+from .probes import BY_NAME, PROBES
 
 __all__ = ["recognise"]
 
-BY_NAME = {probe.name: probe for probe in PROBES}
 # An operation may be made of others: a - b of a + (-b), a / b of a * b**-1.
 MADE_OF = {
     "sub": ("add", "neg", "mul"),
@@ -187,13 +184,11 @@ def _structural(signs: Signs, left: Signs, suspects: set[str]) -> tuple[str, lis
     return code, list(left) if len(mine) >= 0.7 * len(left) else mine
 
 
-def _closest(
-    code: str, signs: Signs, left: Signs, suspects: frozenset[str] | set[str] = frozenset()
-) -> Signs:
+def _closest(code: str, signs: Signs, left: Signs, suspects: set[str]) -> Signs:
     """Of the styles in which a fault is planted, return the one that is most like this."""
 
     def likeness(theirs: Signs) -> tuple[float, int]:
-        hits, alike, equal, invented = _compared(theirs, signs, left, set(suspects))
+        hits, alike, equal, invented = _compared(theirs, signs, left, suspects)
         return alike + equal / 100 - 2 * invented, hits
 
     return max(signatures()[code], key=likeness)
@@ -220,6 +215,5 @@ def _by_hand(theirs: Signs, signs: Signs) -> int:
 
 def _equal(p: Sign, q: Sign) -> bool:
     return p.looks_like(q) and all(
-        m == n and math.isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
-        for (m, x), (n, y) in zip(p.numbers, q.numbers, strict=True)
+        m == n and close(x, y) for (m, x), (n, y) in zip(p.numbers, q.numbers, strict=True)
     )
