@@ -14,6 +14,7 @@ from typing import Any
 
 from . import shim as cython
 from .coerce import as_list
+from .modes import settle, tracer
 from .node import Node
 
 if False:  # for the compiler, which reads the next line; nobody runs it
@@ -27,10 +28,18 @@ __all__ = ["adam", "data_of", "grads_of", "set_data", "set_grads", "sgd", "zero_
 
 def _listed(values: Iterable[Any], what: str) -> list[Any]:
     """Return the Values as a list, and refuse anything else among them."""
+    settle()
+    reader = tracer()
+    if reader is not None:
+        reader.refused(f"calls {what}")
     found = as_list(values, what)
+    known = None
     for value in found:
-        if not isinstance(value, Node):
-            raise TypeError(f"{what}: got {type(value).__name__} among them; all must be Values.")
+        kind = type(value)
+        if kind is not known:  # nearly always they are all of one kind
+            if not isinstance(value, Node):
+                raise TypeError(f"{what}: got {kind.__name__} among them; all must be Values.")
+            known = kind
     return found
 
 
@@ -52,8 +61,8 @@ def data_of(values: Iterable[Any]) -> array[float]:
     nodes = _listed(values, "data_of(values)")
     found = _room_for(len(nodes))
     x = found
-    for k, node in enumerate(nodes):
-        x[k] = node._data
+    for k in range(len(nodes)):
+        x[k] = cython.cast(Node, nodes[k])._data
     return found
 
 
@@ -62,8 +71,8 @@ def grads_of(values: Iterable[Any]) -> array[float]:
     nodes = _listed(values, "grads_of(values)")
     found = _room_for(len(nodes))
     x = found
-    for k, node in enumerate(nodes):
-        x[k] = node._grad
+    for k in range(len(nodes)):
+        x[k] = cython.cast(Node, nodes[k])._grad
     return found
 
 
@@ -71,22 +80,23 @@ def set_data(values: Iterable[Any], numbers: Any) -> None:
     """Write numbers, an array or any sequence, into the `.data` of as many Values."""
     nodes = _listed(values, "set_data(values, …)")
     x = _numbers(numbers, len(nodes), "set_data")
-    for k, node in enumerate(nodes):
-        node._data = x[k]
+    for k in range(len(nodes)):
+        cython.cast(Node, nodes[k])._data = x[k]
 
 
 def set_grads(values: Iterable[Any], numbers: Any) -> None:
     """Write numbers, an array or any sequence, into the `.grad` of as many Values."""
     nodes = _listed(values, "set_grads(values, …)")
     x = _numbers(numbers, len(nodes), "set_grads")
-    for k, node in enumerate(nodes):
-        node._grad = x[k]
+    for k in range(len(nodes)):
+        cython.cast(Node, nodes[k])._grad = x[k]
 
 
 def zero_grad(values: Iterable[Any]) -> None:
     """Set the `.grad` of many Values to zero."""
-    for node in _listed(values, "zero_grad(values)"):
-        node._grad = 0.0
+    nodes = _listed(values, "zero_grad(values)")
+    for k in range(len(nodes)):
+        cython.cast(Node, nodes[k])._grad = 0.0
 
 
 # ---- steps of the optimisers: from numbers to new numbers ---------------------------------------

@@ -16,6 +16,8 @@ def is_number(x: object) -> bool:
     """Tell whether `x` is a real number: Python's, a Fraction, a Decimal or a NumPy scalar."""
     if type(x) is float or type(x) is int:
         return True
+    if hasattr(x, "_traced_node"):  # while a function is traced: ask it, do not take its number
+        return False
     numpy = sys.modules.get("numpy")  # whoever holds a NumPy scalar has imported it
     if numpy is not None and isinstance(x, numpy.generic):
         return x.dtype.kind in "biuf"
@@ -27,6 +29,8 @@ def as_float(x: Any, what: str) -> float:
     if type(x) is float:
         return x
     if not is_number(x):
+        if hasattr(x, "_traced_node"):  # while a function is traced: the trace hears of it
+            return float(x)
         wants = "it takes a Value or a number" if what.isidentifier() else "it holds one number"
         raise TypeError(f"{what}: got {type(x).__name__}; {wants}. {_remedy(x, what)}")
     try:

@@ -15,7 +15,7 @@ from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .functions import VALUES
 from .graph import topological_order
-from .modes import in_strict, tolerant
+from .modes import in_strict, tolerant, tracer
 from .ops import TABLE
 from .scalar import Value, gradients
 
@@ -62,6 +62,9 @@ def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
     One sweep, operands before users, over the local derivatives that the forward pass stored; its
     cost does not depend on the number of inputs. One output gives a float, several a list.
     """
+    reader = tracer()
+    if reader is not None:
+        reader.refused("calls jvp()")
     wanted = _listed(inputs, "jvp(…, inputs, …)")
     rates = [as_float(rate, "jvp(…, tangents)") for rate in as_list(tangents, "jvp(…, tangents)")]
     if len(rates) != len(wanted):
@@ -106,7 +109,8 @@ def _graph_of_gradients(root: Value, inputs: Sequence[Value]) -> list[Value]:
         if arriving is None or not links:
             continue
         _refuse_by_hand(node, second=True)
-        guard.check_fresh(node)
+        if tracer() is None:  # in a trace nothing can have been assigned
+            guard.check_fresh(node)
         for operand, partial in _derivatives(node):
             if not any(operand is link for link in links):  # taken out of _prev
                 continue

@@ -39,6 +39,14 @@ class NotDifferentiableError(MinigradError, TypeError):
     """A derivative was asked of a node whose rule is a hand-written `_backward`."""
 
 
+class TraceError(MinigradError, TypeError):
+    """A function that is being compiled does something that a program cannot replay."""
+
+
+class GuardError(MinigradError, RuntimeError):
+    """In a strictly compiled function: a call would take another way than the one compiled."""
+
+
 class CheckpointError(MinigradError, ValueError):
     """A file of saved parameters is damaged or belongs to another model."""
 

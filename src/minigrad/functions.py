@@ -13,7 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from .coerce import as_list
-from .ops import OPS
+from .modes import tracer
+from .ops import OPS, first_largest
 from .scalar import Value, apply, select
 
 __all__ = [
@@ -194,7 +195,10 @@ def dot(xs: Iterable[Any], ys: Iterable[Any]) -> Any:
 
 
 def logsumexp(xs: Iterable[Any]) -> Any:
-    return apply(OPS["logsumexp"], *_some(xs, "logsumexp"))
+    xs = _some(xs, "logsumexp")
+    if tracer() is not None:  # a trace wants to see what it is made of
+        return OPS["logsumexp"].value(VALUES, *xs)
+    return apply(OPS["logsumexp"], *xs)
 
 
 def softmax(xs: Iterable[Any]) -> list[Any]:
@@ -210,7 +214,8 @@ def take(rows: Sequence[Any], index: Any) -> Any:
 
     Written instead of `rows[index]`, it tells a tracer that the index may differ from call to call.
     """
-    return rows[operator.index(index)]
+    pick = getattr(index, "_taken_from", None)  # while a function is traced
+    return rows[operator.index(index)] if pick is None else pick(rows)
 
 
 def _some(xs: Iterable[Any], name: str) -> list[Any]:
@@ -232,6 +237,12 @@ def _composite(name: str, xs: Iterable[Any]) -> list[Any]:
 # ---- as a mathematics ----------------------------------------------------------------------
 
 
+def _largest(xs: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the largest number and its position; traced, both stay open."""
+    reader = tracer()
+    return first_largest(VALUES, xs) if reader is None else reader.largest(xs)
+
+
 def _sum_of_values(terms: Iterable[Any]) -> Any:
     """Add; the plain zeros that a rule puts where an operand does not count make no leaves."""
     terms = [term for term in terms if isinstance(term, Value) or term != 0.0]
@@ -242,13 +253,25 @@ def _number(x: Any) -> float:
     return x.data if isinstance(x, Value) else x
 
 
+def _choice(condition: Any, a: Any, b: Any) -> Any:
+    """Inside a rule a choice is no node, unless the rule is traced: then it stays a choice."""
+    traced = getattr(condition, "_traced_node", None)
+    return select(condition, a, b) if traced is not None else a if condition else b
+
+
+def _equal(a: Any, b: Any) -> Any:
+    equal: Any = _number(a) == _number(b)
+    return equal
+
+
 VALUES = SimpleNamespace(
     **{name: globals()[name] for name in __all__ if name not in ("where", "sum", "take")},
-    where=lambda condition, a, b: a if condition else b,  # inside a rule a choice is no node
+    where=_choice,
     sum=_sum_of_values,
     pow=lambda x, n: apply(OPS["pow"], x, n),
     div=lambda a, b: apply(OPS["div"], a, b),
     exp_sub=lambda a, b: apply(OPS["exp_sub"], a, b),
-    equal=lambda a, b: _number(a) == _number(b),
+    equal=_equal,
+    largest=_largest,
     number=_number,
 )

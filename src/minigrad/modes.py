@@ -1,4 +1,4 @@
-"""Blocks that change how the engine behaves: `no_grad()`, `strict()`; watching or replacing a pass.
+"""Blocks that change how the engine behaves: `no_grad()`, `strict()`; watching a pass; tracing.
 
 A block holds for the thread or task that opened it, and for tasks that it starts, until it closes.
 Blocks nest, and also serve as decorators, of coroutines too.
@@ -17,13 +17,20 @@ from typing import Any, Protocol, Self
 __all__ = [
     "Watcher",
     "in_strict",
+    "is_owed",
     "is_recording",
     "no_grad",
     "on_change",
+    "on_debt",
+    "owe",
+    "recording",
     "replaced_pass",
     "replacing",
+    "settle",
     "strict",
     "tolerant",
+    "tracer",
+    "tracing",
     "watchers",
     "watching",
 ]
@@ -64,6 +71,7 @@ _no_grad: Setting = ContextVar("minigrad_no_grad", default=None)
 _strict: Setting = ContextVar("minigrad_strict", default=None)
 _watching: Setting = ContextVar("minigrad_watching", default=None)
 _replacing: Setting = ContextVar("minigrad_replacing", default=None)
+_tracing: Setting = ContextVar("minigrad_tracing", default=None)
 
 
 def _innermost(setting: Setting) -> Any:
@@ -130,6 +138,74 @@ def replaced_pass() -> Pass | None:
     """Return who passes gradients on here in place of the engine; None: the engine does."""
     replacement: Pass | None = _innermost(_replacing)
     return replacement
+
+
+class Tracer(Protocol):
+    """Somebody who is told what a function does to Values; `compiler.trace` has the one."""
+
+    def made(self, node: Any) -> None:
+        """`node` has been made inside a block that the traced function has opened."""
+
+    def read(self, node: Any) -> Any:
+        """Return what `node.data` is to be: a number that knows where it comes from."""
+
+    def compared(self, kind: str, a: Any, b: Any) -> Any:
+        """Return what `a < b` ("less") or `a <= b` ("less_equal") is to be."""
+
+    def chosen(self, condition: Any, a: Any, b: Any) -> Any:
+        """Return what `where(condition, a, b)` is to be."""
+
+    def largest(self, xs: Any) -> tuple[Any, Any]:
+        """Return the largest of `xs` and its position, for the rules of the op table."""
+
+    def by_hand(self) -> None:
+        """A node is made by hand: with children, not by an operation."""
+
+    def refused(self, what: str) -> None:
+        """Raise: the function does something that cannot be replayed."""
+
+
+def tracer() -> Tracer | None:
+    """Return who traces here; None: nobody."""
+    found: Tracer | None = _innermost(_tracing)
+    return found
+
+
+_debts: list[Callable[[], None]] = []
+_debt_listeners: list[Callable[[bool], None]] = []
+
+
+def on_debt(listener: Callable[[bool], None]) -> None:
+    """Have `listener` told whether anybody owes, each time that changes; see `owe`."""
+    _debt_listeners.append(listener)
+
+
+def owe(settle: Callable[[], None]) -> None:
+    """Have `settle` called before anybody reads or writes a Value again.
+
+    A training step keeps the numbers of the parameters to itself; this is how it gives them back
+    when somebody asks, and not before.
+    """
+    with _lock:
+        _debts.append(settle)
+        for listener in _debt_listeners:
+            listener(True)
+
+
+def is_owed(but: Callable[[], None]) -> bool:
+    """Tell whether anybody but one owes."""
+    return any(pay != but for pay in _debts)
+
+
+def settle() -> None:
+    """Have everybody who owes write to the Values what belongs there."""
+    with _lock:
+        due = _debts[:]
+        _debts.clear()
+        for listener in _debt_listeners:
+            listener(False)
+    for pay in due:
+        pay()
 
 
 class _Mode:
@@ -203,6 +279,13 @@ class no_grad(_Mode):  # noqa: N801 - spelled as PyTorch's users know it
     _setting = _no_grad
 
 
+class recording(_Mode):  # noqa: N801
+    """Suspend `no_grad()`: for a trace, which is made once for calls inside and outside of it."""
+
+    _setting = _no_grad
+    _on = False
+
+
 class strict(_Mode):  # noqa: N801
     """Inside this block the first bad number raises instead of spreading.
 
@@ -238,3 +321,13 @@ class replacing(_Mode):  # noqa: N801
     def __init__(self, replacement: Pass) -> None:
         super().__init__()
         self._on = replacement
+
+
+class tracing(_Mode):  # noqa: N801
+    """Inside this block a tracer hears of every node, and answers reads and comparisons."""
+
+    _setting = _tracing
+
+    def __init__(self, tracer: Tracer) -> None:
+        super().__init__()
+        self._on = tracer

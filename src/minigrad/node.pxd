@@ -14,7 +14,8 @@ cdef class Node:
     cdef int _tag
     cdef void *_users
 
-cdef int _POW, _WHERE, _CODE
+cdef int _POW, _WHERE, _CODE, _modes
+cdef bint _owed
 
 @cython.locals(node=Node, rare=Rare)
 cpdef _from_state(kind, tuple state)

@@ -25,6 +25,7 @@ from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .graph import topological_order
 from .guard import numbers
+from .modes import on_change, on_debt, settle, tracer
 from .ops import OPS, TABLE
 
 if False:  # for the compiler, which reads the next line; nobody runs it
@@ -98,19 +99,38 @@ class Node:
     @property
     def data(self) -> float:
         """The number."""
+        if _owed:
+            settle()
+        if _modes:
+            reader = tracer()
+            if reader is not None:
+                read: float = reader.read(self)
+                return read
         return self._data
 
     @data.setter
     def data(self, number: Any) -> None:
+        if _owed:
+            settle()
+        if _modes:
+            _refuse_in_trace("assigns v.data")
         self._data = as_float(number, "v.data = …")
 
     @property
     def grad(self) -> float:
         """The derivative of the results of all `backward()` calls so far, summed."""
+        if _owed:
+            settle()
+        if _modes:
+            _refuse_in_trace("reads v.grad")
         return self._grad
 
     @grad.setter
     def grad(self, number: Any) -> None:
+        if _owed:
+            settle()
+        if _modes:
+            _refuse_in_trace("assigns v.grad")
         self._grad = as_float(number, "v.grad = …")
 
     @property
@@ -171,6 +191,12 @@ class Node:
         rare.given = as_operands(nodes, "v._prev = …")
         rare.prev = set(rare.given)
 
+    def _fields(self) -> tuple[float, int, Any, Any, float, float, Rare | None]:
+        """What a trace reads: number, row, two operands, what is beside them, the rare things."""
+        if _owed:
+            settle()
+        return self._data, self._tag & _CODE, self._a, self._b, self._da, self._db, self._rare
+
     # ---- operands, inside -------------------------------------------------------------------
 
     def _get_rare(self) -> Rare:
@@ -219,6 +245,8 @@ class Node:
             return pairs
         partials = rare.partials or (0.0,) * len(rare.operands)
         shown = list(zip(rare.operands, partials, strict=True))
+        if not pairs:
+            return shown
         return shown + pairs if self._a is None else pairs + shown
 
     def _links_and_partials(self) -> list[tuple[Any, float]]:
@@ -259,10 +287,10 @@ class Node:
     # ---- as text and number -----------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"Value(data={self._data})"
+        return f"Value(data={self.data})"
 
     def __format__(self, spec: str) -> str:
-        return format(self._data, spec) if spec else repr(self)
+        return format(self.data, spec) if spec else repr(self)
 
     def __float__(self) -> NoReturn:
         _refuse_to_be_a_float()
@@ -308,6 +336,8 @@ class Node:
 
     def _state(self) -> tuple[Any, ...]:
         """Everything but what users attached; see `_from_state`."""
+        if _owed:
+            settle()
         rare = self._rare
         extra = None
         if rare is not None:
@@ -329,6 +359,32 @@ class Node:
         state: Any = object.__getstate__(self)
         own, slots = state if isinstance(state, tuple) else (state, {})
         return {k: v for k, v in {**(own or {}), **slots}.items() if k not in _FIELDS}
+
+
+_modes = 0  # how many blocks of modes.py are open; while none is, nothing is asked
+
+
+def _set_modes(count: int) -> None:
+    global _modes
+    _modes = count
+
+
+_owed = False  # whether somebody keeps numbers of Values to himself; see modes.owe
+
+
+def _set_owed(owed: bool) -> None:
+    global _owed
+    _owed = owed
+
+
+on_change(_set_modes)
+on_debt(_set_owed)
+
+
+def _refuse_in_trace(what: str) -> None:
+    reader = tracer()
+    if reader is not None:
+        reader.refused(what)
 
 
 def _refuse_to_be_a_float() -> NoReturn:
@@ -411,6 +467,8 @@ def _last_of(below: Any, end: Any, kind: type[Any], state: tuple[Any, ...]) -> A
 
 def _from_state(kind: type[Any], state: tuple[Any, ...]) -> Any:
     """Rebuild a node from its `_state`."""
+    if _modes:
+        _refuse_in_trace("copies or unpickles a Value")
     name, numbers, extra, a, b, operands, prev = state
     node = kind.__new__(kind)  # type: ignore[call-overload]
     node._data, node._grad, node._da, node._db, node._mark = numbers

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from math import inf, nan, pi, sqrt
 from typing import Any
 
-__all__ = ["OPS", "TABLE", "Op"]
+__all__ = ["OPS", "TABLE", "Op", "first_largest"]
 
 Rule = Callable[..., Any]
 Interval = tuple[float, float]
@@ -596,16 +596,23 @@ _LOGITS = (-30.0, 30.0)
 _LOGIT_PROBES = ((0.0,), (2.0, 2.0, 2.0), (1000.0, 0.0), (-1000.0, -1001.0, -1000.0), (50.0, 1e-3))
 
 
+def first_largest(m: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the largest argument and its position; a mathematics may know a quicker way."""
+    largest, position = xs[0], 0
+    for k, x in enumerate(xs[1:], start=1):
+        position = m.where(x > largest, k, position)
+        largest = m.where(x > largest, x, largest)
+    return largest, position
+
+
 def _weights(m: Any, xs: Sequence[Any]) -> tuple[Any, list[Any], Any]:
     """Return the largest argument, exp(x - largest) for each, and the sum of all of them but one.
 
     Measured from the largest, nothing overflows; and the 1 of the largest itself is left out of
     the sum, so that `log1p` can see how little the others add to it.
     """
-    largest, position = xs[0], 0
-    for k, x in enumerate(xs[1:], start=1):
-        position = m.where(x > largest, k, position)
-        largest = m.where(x > largest, x, largest)
+    find = getattr(m, "largest", None)
+    largest, position = first_largest(m, xs) if find is None else find(xs)
     weights = []
     for k, x in enumerate(xs):
         own = m.where(m.equal(x, x), 1.0, nan)

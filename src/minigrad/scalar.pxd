@@ -28,7 +28,16 @@ cdef extern from "slab.h":
 cdef int _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _ABS, _TANH, _EXP, _EXPM1, _LOG, _LOG1P, _SQRT, _SIN
 cdef int _COS, _TAN, _ASIN, _ACOS, _ATAN, _ATAN2, _HYPOT, _SINH, _COSH, _ERF, _ERFC, _SIGMOID
 cdef int _SOFTPLUS, _RELU, _LEAKY_RELU, _GELU, _SILU, _MINIMUM, _MAXIMUM, _WHERE
-cdef int _modes, HAS_RARE
+cdef int _modes, HAS_RARE, _modes_of_trace
+cdef list _recorder
+cdef bint _owed
+cdef unsigned long _recording_thread
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident()
+
+cdef inline unsigned long _this_thread():
+    return PyThread_get_thread_ident()
 cdef long long _epoch
 cdef object ieee
 
@@ -59,6 +68,12 @@ cdef object _number_binary(int code, object number, Value b)
 cdef object _pair(int code, Value a, object b)
 
 cdef object _observe(Value node)
+
+@cython.locals(operand=Value, xs=list, node=Value)
+cdef Value _many(object op, tuple operands)
+
+@cython.locals(value=Value)
+cdef object _number_of(object other)
 
 @cython.locals(first="long long", second="long long", listed="long long", done="long long",
                order=list, path=list, lists=list, mark="long long", has_rare=int,

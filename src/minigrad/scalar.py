@@ -16,7 +16,8 @@ Start at `_node`, then `_binary`, then `Value.__mul__`, then `Value.backward`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from . import guard, ieee
@@ -25,7 +26,16 @@ from .abilities import ABILITIES
 from .coerce import as_float, as_list, is_number
 from .errors import BackwardRunningError, CycleError
 from .graph import cycle_message, topological_order
-from .modes import in_strict, is_recording, on_change, replaced_pass, watchers
+from .modes import (
+    in_strict,
+    is_recording,
+    on_change,
+    on_debt,
+    replaced_pass,
+    settle,
+    tracer,
+    watchers,
+)
 from .node import HAS_RARE, Node, Rare, as_operands
 from .ops import OPS, TABLE, Op
 
@@ -38,8 +48,10 @@ __all__ = [
     "begin_pass",
     "end_pass",
     "engine",
+    "fused",
     "gradients",
     "nodes_alive",
+    "recorded",
     "run_by_hand",
     "select",
 ]
@@ -51,6 +63,7 @@ if not cython.compiled:
     from .shim import make_node, open_slab, place_nodes, slab_count, track, track_like
 
     _new: Any = object.__new__
+    _this_thread = threading.get_ident
     # The rules by code and number of operands; compiled, C functions made from the same rows.
     value1 = value2 = [op.value for op in TABLE]
     first1 = first2 = [op.partials[0] if op.partials else op.value for op in TABLE]
@@ -117,12 +130,16 @@ def _node(
 
 
 def _unary(code: int, a: Value) -> Value:
+    if _owed:
+        settle()
     x = a._data
     y = value1[code](ieee, x)
     return _node(code, y, a, None, first1[code](ieee, y, x), 0.0)
 
 
 def _binary(code: int, a: Value, b: Value) -> Value:
+    if _owed:
+        settle()
     p = a._data
     q = b._data
     y = value2[code](ieee, p, q)
@@ -131,6 +148,8 @@ def _binary(code: int, a: Value, b: Value) -> Value:
 
 def _binary_number(code: int, a: Value, number: Any) -> Value:
     """`a op number`; NotImplemented, so that Python asks the other side, if it is no number."""
+    if _owed:
+        settle()
     if type(number) is not float:
         number = _real(code, number)
         if number is None:
@@ -143,6 +162,8 @@ def _binary_number(code: int, a: Value, number: Any) -> Value:
 
 def _number_binary(code: int, number: Any, b: Value) -> Value:
     """`number op b`."""
+    if _owed:
+        settle()
     if type(number) is not float:
         number = _real(code, number)
         if number is None:
@@ -164,19 +185,37 @@ def _real(code: int, number: Any) -> float | None:
 
 def _pair(code: int, a: Value, b: Any) -> Value:
     """A method of two operands, the second a Value or a number."""
+    if _modes:
+        b = _behind(b)
     if isinstance(b, Value):
         return _binary(code, a, b)
     return _binary_number(code, a, as_float(b, TABLE[code].name))
 
 
 def _many(op: Op, operands: tuple[Value, ...]) -> Value:
-    xs = [operand.data for operand in operands]
+    if _owed:
+        settle()
+    xs = []
+    for operand in operands:
+        xs.append(operand._data)  # noqa: PERF401 - a loop, so that it is fast
     y = op.value(ieee, *xs)
     rare = Rare()
     rare.operands = operands
     rare.partials = tuple(op.derivatives(ieee, y, *xs))
     node = _node(op.code, y, None, None, 0.0, 0.0, rare)
     _follow(node, operands)
+    return node
+
+
+def fused(data: float, operands: tuple[Value, ...], partials: tuple[float, ...]) -> Value:
+    """Make one node of a whole computation whose derivatives are known already."""
+    rare = Rare()
+    rare.op = "compiled"
+    rare.operands = operands
+    rare.partials = partials
+    node = _node(0, data, None, None, 0.0, 0.0, rare)
+    if is_recording():
+        _follow(node, operands)
     return node
 
 
@@ -189,6 +228,8 @@ def _follow(node: Value, operands: Iterable[Value]) -> None:
 
 def apply(op: Op, *arguments: Any) -> Any:
     """Apply a row of the table to Values and numbers: a Value, or a float if all are numbers."""
+    if _modes:
+        arguments = tuple(map(_behind, arguments))
     if op.arity == 1 and isinstance(arguments[0], Value):
         return _unary(op.code, arguments[0])
     if op.arity == 2:
@@ -214,9 +255,17 @@ def select(condition: Any, a: Any, b: Any) -> Any:
         raise TypeError(
             "where(condition, a, b): got a Value as the condition; compare it: where(v > 0, a, b)."
         )
+    if _owed:
+        settle()
+    if _modes:
+        reader = tracer()
+        if reader is not None:
+            choice = reader.chosen(condition, a, b)
+            if choice is not None:
+                return choice
     chosen = a if condition else b
     if isinstance(chosen, Value):
-        return _node(_WHERE, chosen.data, chosen, None, 1.0, 0.0)
+        return _node(_WHERE, _number_of(chosen), chosen, None, 1.0, 0.0)
     if isinstance(a, Value) or isinstance(b, Value):
         return Value(as_float(chosen, "where"))
     return as_float(chosen, "where")
@@ -224,7 +273,24 @@ def select(condition: Any, a: Any, b: Any) -> Any:
 
 # ---- modes ---------------------------------------------------------------------------------
 
+_recorder: list[Any] | None = None  # while a function is traced: its nodes, in order
+_recording_thread = 0
+_modes_of_trace = 0
+
+
+@contextmanager
+def recorded(nodes: list[Any]) -> Iterator[None]:
+    """Append to `nodes` whatever is made inside this block, in this thread."""
+    global _recorder, _recording_thread, _modes_of_trace
+    _recorder, _recording_thread, _modes_of_trace = nodes, _this_thread(), _modes
+    try:
+        yield
+    finally:
+        _recorder = None
+
+
 _modes = 0  # how many blocks of modes.py are open; while none is, nothing is asked
+_owed = False  # whether somebody keeps numbers of Values to himself; see modes.owe
 
 
 def _set_modes(count: int) -> None:
@@ -232,11 +298,23 @@ def _set_modes(count: int) -> None:
     _modes = count
 
 
+def _set_owed(owed: bool) -> None:
+    global _owed
+    _owed = owed
+
+
 on_change(_set_modes)
+on_debt(_set_owed)
 
 
 def _observe(node: Value) -> None:
     """Do what the modes in force ask of a new node."""
+    if _recorder is not None and _recording_thread == _this_thread():
+        _recorder.append(node)
+        if _modes != _modes_of_trace:  # a block was opened inside: no_grad(), it may be
+            reader: Any = tracer()
+            reader.made(node)
+        return
     if in_strict():
         source = guard.calling_line()
         guard.check_value(node, source)
@@ -281,9 +359,15 @@ class Value(Node):
         self._da = self._db = 0.0
         self._tag = self._mark = 0
         if _children != () or _op != "":
+            if _modes:
+                reader = tracer()
+                if reader is not None:
+                    reader.by_hand()
             self._make_by_hand(_children, _op)
             if _modes:
                 _observe(self)
+        elif _modes and tracer() is not None:
+            _observe(self)
         if label:
             self.label = label
 
@@ -311,6 +395,7 @@ class Value(Node):
         `.grad` is the sum over calls, for interior nodes as for leaves. If a hand-written
         `_backward` raises, every `.grad` in the graph is left as it was.
         """
+        _refuse_in_trace("calls backward()")
         begin_pass()
         try:
             told = watchers() if _modes else []
@@ -323,6 +408,7 @@ class Value(Node):
 
     def zero_grad(self) -> None:
         """Set `.grad` to zero on this node and on everything under it."""
+        _refuse_in_trace("calls zero_grad()")
         begin_pass()
         try:
             _clear(_postorder(self, []))
@@ -361,6 +447,13 @@ class Value(Node):
 
     def detach(self) -> Value:
         """Return a leaf with the same number and label, and no history."""
+        if _modes:
+            reader = tracer()
+            if reader is not None:
+                held: Value = reader.read(self).node
+                return held
+        if _owed:
+            settle()
         return Value(self._data, label=self.label)
 
     # ---- what rooms above know ----------------------------------------------------------------
@@ -526,16 +619,28 @@ class Value(Node):
         return object.__hash__(self)
 
     def __lt__(self, other: Any) -> bool:
-        return self._data < _number_of(other)
+        if _modes and tracer() is not None:
+            return _compared("less", self, other)
+        number = _number_of(other)
+        return self._data < number
 
     def __le__(self, other: Any) -> bool:
-        return self._data <= _number_of(other)
+        if _modes and tracer() is not None:
+            return _compared("less_equal", self, other)
+        number = _number_of(other)
+        return self._data <= number
 
     def __gt__(self, other: Any) -> bool:
-        return self._data > _number_of(other)
+        if _modes and tracer() is not None:
+            return _compared("less", other, self)
+        number = _number_of(other)
+        return self._data > number
 
     def __ge__(self, other: Any) -> bool:
-        return self._data >= _number_of(other)
+        if _modes and tracer() is not None:
+            return _compared("less_equal", other, self)
+        number = _number_of(other)
+        return self._data >= number
 
 
 if cython.compiled:
@@ -555,7 +660,34 @@ def nodes_alive() -> int:
 
 def _number_of(other: Any) -> float:
     """Return the number to compare with, or the stranger itself, which knows or raises."""
-    return other.data if isinstance(other, Value) else other
+    if _owed:
+        settle()
+    if isinstance(other, Value):
+        value = other
+        return value._data
+    return other  # type: ignore[no-any-return]
+
+
+# ---- while a function is traced; see modes.Tracer -----------------------------------------------
+
+
+def _behind(x: Any) -> Any:
+    """Return the node behind a number that was read while tracing; anything else as it is."""
+    return getattr(x, "_traced_node", x)
+
+
+def _compared(kind: str, a: Any, b: Any) -> bool:
+    reader: Any = tracer()
+    return reader.compared(kind, a, b)  # type: ignore[no-any-return]
+
+
+def _refuse_in_trace(what: str) -> None:
+    if _owed:
+        settle()
+    if _modes:
+        reader = tracer()
+        if reader is not None:
+            reader.refused(what)
 
 
 # ---- the backward pass ---------------------------------------------------------------------
@@ -574,6 +706,8 @@ def begin_pass() -> None:
             "_backward functions. A _backward may only add to the grads of its operands; call "
             "backward(), zero_grad() or grad() after the pass."
         )
+    if _owed:
+        settle()
     _pass_lock.acquire()
     _pass_owner = threading.get_ident()
 
@@ -741,6 +875,7 @@ def gradients(root: Value, inputs: Iterable[Value], told: Any = ()) -> list[floa
 
     Because it leaves no trace, a `record()` around it does not hear of it; `told` does.
     """
+    _refuse_in_trace("asks for gradients")
     begin_pass()
     try:
         order, earlier = _propagate(root, list(told))

@@ -7,14 +7,19 @@ for the compiler. Uncompiled, they find this module: nothing from third parties 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any, TypeVar
 
 __all__ = [
+    "cast",
     "cclass",
     "compiled",
+    "final",
     "make_node",
     "open_slab",
     "place_nodes",
+    "same_content",
+    "same_meaning",
     "slab_count",
     "track",
     "track_like",
@@ -29,6 +34,16 @@ compiled = False
 def cclass(kind: C) -> C:
     """Make an extension type of a class."""
     return kind
+
+
+def final(kind: C) -> C:
+    """Have no subclasses."""
+    return kind
+
+
+def cast(kind: object, thing: Any) -> Any:
+    """Take a thing for one of a kind, unchecked."""
+    return thing
 
 
 def trashcan(on: bool) -> Callable[[C], C]:
@@ -62,3 +77,22 @@ def track(node: object) -> None:
 
 def track_like(node: object, operand: object) -> None:
     """Have it look at a node if it looks at the operand."""
+
+
+# What native/quick.h does.
+
+
+def same_content(now: Any, then: Any) -> bool:
+    """Tell whether a container holds the very things that it held; no may be wrong, yes is not."""
+    if type(then) is not tuple:
+        return False
+    if isinstance(now, list):
+        return len(now) == len(then) and all(map(is_, now, then))
+    if type(now) is not dict or 2 * len(now) != len(then):  # a class, a function: look closer
+        return False
+    return all(map(is_, now, then[::2])) and all(map(is_, now.values(), then[1::2]))
+
+
+def same_meaning(space: dict[str, Any], word: str, then: Any) -> bool:
+    """Tell whether a word still means this very object."""
+    return word in space and space[word] is then
