@@ -1,8 +1,9 @@
 """Compile the engine where that is possible; `pyproject.toml` says everything else.
 
-`node.py`, `scalar.py` and `bulk.py` are plain Python. With Cython and a C compiler they become
-extension modules of the same names; without, or with MINIGRAD_PURE=1, they are installed as they
-are.
+Some rooms of the engine, `node.py`, `scalar.py` and others, are plain Python. With Cython and a C
+compiler they become extension modules of the same names; without, or with MINIGRAD_PURE=1, they are
+installed as they are. `native/vm.c`, the machine that runs compiled programs, is built along with
+them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ def say(text: str) -> None:
 class BuildEngine(build_ext):
     """Write the header from the op table, compile, and take no for an answer."""
 
+    def finalize_options(self) -> None:
+        """Compile on all cores."""
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+
     def run(self) -> None:
         """Compile; if anything is missing, say so and go on without."""
         try:
@@ -39,7 +45,8 @@ class BuildEngine(build_ext):
         try:
             headers = Path(self.build_temp)
             headers.mkdir(parents=True, exist_ok=True)
-            (headers / "minigrad_ops.h").write_text(header_text(), encoding="utf-8")
+            for name, text in header_texts().items():
+                (headers / name).write_text(text, encoding="utf-8")
             for extension in self.extensions:
                 extension.include_dirs.append(str(headers))
             super().build_extensions()
@@ -58,13 +65,14 @@ class BuildEngine(build_ext):
             super().copy_extensions_to_source()
 
 
-def header_text() -> str:
-    """Make the C header from the op table of this very source tree."""
+def header_texts() -> dict[str, str]:
+    """Make the C headers from the op table of this very source tree."""
     os.environ["MINIGRAD_PURE"] = "1"  # whatever is compiled here already is of another build
     sys.path.insert(0, str(PACKAGE.parent))
-    from minigrad.cheader import header
+    from minigrad import cheader
+    from minigrad.compiler import kernels
 
-    return header()
+    return {"minigrad_ops.h": cheader.header(), "minigrad_kernels.h": kernels.header()}
 
 
 def extensions() -> list[Extension]:
@@ -89,13 +97,32 @@ def extensions() -> list[Extension]:
             include_dirs=["src/minigrad/native"],
             extra_compile_args=flags,
         )
-        for name in ("node", "scalar", "bulk")
+        for name in ("node", "scalar", "bulk", "entries", "quick")
     ]
-    return cythonize(
+    compiled = cythonize(
         modules,
         build_dir="build/cython",
         language_level=3,
         compiler_directives={"annotation_typing": False, "cpow": True},
+    )
+    # The machine is written with the vectors of GCC and clang.
+    return [*compiled, machine()] if os.name == "posix" else compiled
+
+
+def machine() -> Extension:
+    """Describe the extension that runs compiled programs."""
+    native = PACKAGE / "native"
+    return Extension(
+        "minigrad._vm",
+        ["src/minigrad/native/vm.c"],
+        include_dirs=["src/minigrad/native"],
+        depends=sorted(str(path.relative_to(ROOT)) for path in native.glob("*.h")),
+        libraries=["m"],
+        # -Wno-psabi: vectors are never handed to a function of another file.
+        extra_compile_args=[
+            *("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+            *("-Wno-psabi", "-Wno-unused-function"),
+        ],
     )
 
 

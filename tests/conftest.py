@@ -30,17 +30,18 @@ def pytest_configure(config):
     installed = folder.parent != Path(__file__).parent.parent / "src"  # whole, from a wheel
     if installed or minigrad.engine() == "pure":
         return
-    sources = [*folder.glob("*.pxd"), *folder.glob("native/*.h")]
-    newest = max(
-        path.stat().st_mtime
-        for path in [
-            *sources,
-            *(folder / f"{name}.py" for name in ("node", "scalar", "bulk", "ops")),
-        ]
-    )
-    oldest = min(path.stat().st_mtime for path in folder.glob("*.so"))
-    if newest > oldest:
-        pytest.exit("the compiled engine is older than its source; run: pip install -e .", 4)
+    native = folder / "native"
+    sources = {
+        name: [folder / f"{name}.py", folder / f"{name}.pxd", folder / "node.pxd"]
+        for name in ("node", "scalar", "bulk", "entries", "quick")
+    }
+    sources["scalar"] += [folder / "ops.py", native / "slab.h"]
+    sources["quick"] += [native / "quick.h"]
+    sources["_vm"] = [native / "vm.c", *native.glob("v*.h")]
+    for name, paths in sources.items():
+        (built,) = folder.glob(f"{name}.*.so")
+        if max(path.stat().st_mtime for path in paths) > built.stat().st_mtime:
+            pytest.exit(f"the compiled {name} is older than its source; run: pip install -e .", 4)
 
 
 def oracle(name: str):
@@ -56,6 +57,20 @@ def absent(hint: str):
     if os.environ.get("MINIGRAD_REQUIRE_ORACLES"):
         pytest.fail(hint)
     pytest.skip(hint)
+
+
+@pytest.fixture(params=["numpy", "native"])
+def backend(request):
+    """The ways to run a compiled function, each in its turn."""
+    oracle("numpy")
+    import minigrad
+    from minigrad.compiler.backends import native
+
+    if request.param == "native" and not native.available():
+        if minigrad.engine() == "pure":
+            pytest.skip("the pure engine has no native machine")
+        absent("minigrad._vm is not built; it needs a C compiler")
+    return request.param
 
 
 @pytest.fixture(scope="session")

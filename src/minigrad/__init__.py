@@ -1,4 +1,4 @@
-"""minigrad: a scalar reverse-mode autodiff engine. Write scalars. See every gradient.
+"""minigrad: a scalar autodiff engine. Write scalars. See every gradient. Run at C speed.
 
 >>> from minigrad import Value
 >>> a = Value(3.0)
@@ -7,6 +7,8 @@
 >>> a.grad
 2.0
 """
+
+from typing import Any as _Any
 
 from . import engines
 
@@ -23,10 +25,12 @@ from .errors import (
     CycleError,
     ExpressionError,
     GraphvizMissingError,
+    GuardError,
     MinigradError,
     NonFiniteError,
     NotDifferentiableError,
     StaleDataError,
+    TraceError,
 )
 from .explain import explain
 from .functions import abs as abs
@@ -74,6 +78,21 @@ from .scalar import Value, engine
 from .version import __version__
 from .view import draw_dot, play, to_html, trace
 
+# What the compiler offers; it loads NumPy, so it is loaded itself when one of these is first asked
+# for. Not in __all__: a star import would load it, and `compile` would hide the built-in one.
+_COMPILER = ("compile", "train_step", "vmap")
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _COMPILER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import compilation
+
+    for each in _COMPILER:
+        globals()[each] = getattr(compilation, each)
+    return globals()[name]
+
+
 # `sum` and `abs` are here too, but a star import must not put them over the built-in ones.
 __all__ = [
     "BackwardRunningError",
@@ -81,10 +100,12 @@ __all__ = [
     "CycleError",
     "ExpressionError",
     "GraphvizMissingError",
+    "GuardError",
     "MinigradError",
     "NonFiniteError",
     "NotDifferentiableError",
     "StaleDataError",
+    "TraceError",
     "Value",
     "__version__",
     "acos",

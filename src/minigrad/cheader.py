@@ -16,7 +16,7 @@ from typing import Any
 
 from .ops import TABLE, Op
 
-__all__ = ["header"]
+__all__ = ["TESTS", "Term", "TermMath", "as_term", "header", "literal", "postorder"]
 
 # Words of a mathematics that C spells differently; all others are the functions of math.h.
 _SPELLING = {"abs": "fabs"}
@@ -27,7 +27,7 @@ class Term:
 
     def __init__(self, pattern: str, *parts: Any) -> None:
         self.pattern = pattern  # such as "({} + {})"
-        self.parts = [_as_term(part) for part in parts]
+        self.parts = [as_term(part) for part in parts]
 
     def __add__(self, other: Any) -> Term:
         return Term("({} + {})", self, other)
@@ -72,7 +72,7 @@ class Term:
         raise TypeError("a rule asked for the truth of a term; it must use m.where")
 
 
-class _TermMath:
+class TermMath:
     """The mathematics of terms: every word is written down as a call."""
 
     @staticmethod
@@ -98,11 +98,12 @@ class _TermMath:
         return lambda *xs: Term(f"{name}({', '.join(['{}'] * len(xs))})", *xs)
 
 
-def _as_term(x: Any) -> Term:
-    return x if isinstance(x, Term) else Term(_literal(float(x)))
+def as_term(x: Any) -> Term:
+    """Make a term of a number; a term is one already."""
+    return x if isinstance(x, Term) else Term(literal(float(x)))
 
 
-def _literal(x: float) -> str:
+def literal(x: float) -> str:
     """Write a number so that C reads the same bits."""
     if math.isnan(x):
         return "NAN"
@@ -113,8 +114,8 @@ def _literal(x: float) -> str:
 
 def _function(name: str, parameters: list[str], result: Any) -> str:
     """Print a C function: terms that are used twice first, each as a local variable."""
-    root = _as_term(result)
-    order = _postorder(root)
+    root = as_term(result)
+    order = postorder(root)
     uses: dict[int, int] = {id(root): 1}
     for term in order:
         for part in term.parts:
@@ -124,7 +125,7 @@ def _function(name: str, parameters: list[str], result: Any) -> str:
     for term in order:
         written = term.pattern.format(*[text[id(part)] for part in term.parts])
         if uses[id(term)] > 1 and term.parts:
-            kind = "int" if any(f" {sign} " in term.pattern for sign in _TESTS) else "double"
+            kind = "int" if any(f" {sign} " in term.pattern for sign in TESTS) else "double"
             lines.append(f"    const {kind} t{len(lines)} = {written};\n")
             written = f"t{len(lines) - 1}"
         text[id(term)] = written
@@ -136,10 +137,10 @@ def _function(name: str, parameters: list[str], result: Any) -> str:
     )
 
 
-_TESTS = ("<", "<=", ">", ">=", "==", "&&", "||")
+TESTS = ("<", "<=", ">", ">=", "==", "&&", "||")
 
 
-def _postorder(root: Term) -> list[Term]:
+def postorder(root: Term) -> list[Term]:
     """Parts before wholes; rules are a few dozen terms, and nested less than that."""
     order: list[Term] = []
     seen: set[int] = set()
@@ -157,7 +158,7 @@ def _postorder(root: Term) -> list[Term]:
 
 def _rules(op: Op) -> list[tuple[str, str, list[str], Any]]:
     """List (table, C name, parameters, term) for the value and the partials of a row."""
-    m = _TermMath()
+    m = TermMath()
     names = ["a", "b"][: op.arity]
     arguments = [Term(name) for name in names]
     rules = [(f"value{op.arity}", f"op_{op.name}", names, op.value(m, *arguments))]

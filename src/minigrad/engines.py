@@ -1,4 +1,4 @@
-"""Which engine runs: `node.py`, `scalar.py` and `bulk.py` compiled, or the files as they are.
+"""Which engine runs: its rooms (`_COMPILED`) compiled, or the files as they are.
 
 Where the compiled modules were built, Python prefers them. With MINIGRAD_PURE=1 in the environment
 the files themselves are loaded in their place: for debugging, and to compare the two.
@@ -13,7 +13,8 @@ from pathlib import Path
 
 __all__ = ["load_pure_if_asked"]
 
-_COMPILED = ("node", "scalar", "bulk")  # in the order in which they import each other
+# In the order in which they import each other.
+_COMPILED = ("node", "scalar", "bulk", "entries", "quick")
 
 
 def load_pure_if_asked(package: str) -> None:

@@ -1,0 +1,249 @@
+"""`vmap`: a function of numbers, for a million rows.
+
+    prices = minigrad.vmap(price)                  # or minigrad.compile(price, batch=True)
+    prices(spots, strikes, 0.5)                    # arrays in, arrays out; 0.5 serves all rows
+    values, grads = prices.value_and_grad(spots, strikes, 0.5)
+
+NumPy arrays are batched along their first axis; everything else is the same for all rows. Rows run
+in blocks of lanes, side by side, on all cores. All rows take one way through the function: where a
+branch differs between rows, write `where`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .compiled import Compiled, refuse_in_trace
+from .compiler.pytree import Flat, flatten
+from .compiler.variant import Machine, Variant, filled
+from .errors import GuardError
+from .modes import settle
+from .quick import read_data
+from .scalar import Value
+
+__all__ = ["BatchGradients", "Batched", "vmap"]
+
+_LONG = 2_000_000  # rows times instructions / 100 from which on a progress bar is shown
+
+
+class BatchGradients(tuple[Any, ...]):
+    """Derivatives by each argument, a row each (a sum over rows for what serves all of them)."""
+
+    parameters: tuple[Value, ...]
+    totals: Any  # by what the function closes over, summed over the rows
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (tuple(self),)
+
+
+class Batched:
+    """A function for many rows at once. Made by `vmap`."""
+
+    def __init__(self, function: Callable[..., Any], backend: str) -> None:
+        self._compiled = Compiled(
+            function.__wrapped__ if isinstance(function, Compiled) else function, backend
+        )
+        functools.update_wrapper(self, self._compiled)
+
+    def __call__(self, *args: Any, threads: int | None = None, progress: bool | None = None) -> Any:
+        """Return the results of all rows, an array for each result."""
+        return self._run(args, False, threads, progress)[0]
+
+    def value_and_grad(
+        self, *args: Any, threads: int | None = None, progress: bool | None = None
+    ) -> tuple[Any, BatchGradients]:
+        """Return values and derivatives of all rows, by each argument."""
+        values, gradients = self._run(args, True, threads, progress)
+        return values, gradients
+
+    def grad(self, *args: Any, **options: Any) -> BatchGradients:
+        """Return the derivatives alone."""
+        return self.value_and_grad(*args, **options)[1]
+
+    @property
+    def program(self) -> Any:
+        """The program of the latest call, for one row."""
+        return self._compiled.program
+
+    def explain(self) -> str:
+        """Say what was recognised, and what the program is tied to."""
+        return self._compiled.explain()
+
+    def cache_info(self) -> Any:
+        """Count calls, traces and programs."""
+        return self._compiled.cache_info()
+
+    # ---- inside ---------------------------------------------------------------------------------
+
+    def _run(self, args: tuple[Any, ...], with_grad: bool, threads: Any, progress: Any) -> Any:
+        refuse_in_trace("calls a function for many rows")
+        args = tuple(a.item() if isinstance(a, np.ndarray) and not a.ndim else a for a in args)
+        count = _rows(args, self._compiled.__name__)
+        first = tuple(_row(arg) for arg in args)
+
+        def run(variant: Variant, flat: Flat) -> Any:
+            purpose: Any = "value"
+            if with_grad:
+                purpose = (self._compiled._only_result(variant), "all")
+            machine = variant.machine(purpose)
+            settle()
+            with machine.lock:
+                done = self._batch(machine, variant, flat, args, count, threads, progress)
+            return None if done is None else (done,)
+
+        done = self._compiled._replayed(first, {}, run)
+        if done is None:
+            raise GuardError(self._compiled._too_many_ways())
+        return done[0]
+
+    def _batch(
+        self,
+        machine: Machine,
+        variant: Variant,
+        flat: Flat,
+        args: tuple[Any, ...],
+        count: int,
+        threads: int | None,
+        progress: bool | None,
+    ) -> Any:
+        program, values = machine.program, machine.values
+        start = program.parameters
+        read_data(variant.captured, values)
+        values[start : start + len(flat.numbers)] = flat.numbers
+        columns, places = [], []
+        at = start
+        for arg in args:
+            width = len(_numbers_of(_row(arg)))
+            if isinstance(arg, np.ndarray):
+                table = np.asarray(arg, dtype=np.float64).reshape(count, -1)
+                columns.append((at, table if arg.ndim > 1 else table[:, 0]))
+            places.append((at, width))
+            at += width
+        room = _Room(count, len(program.results) + (at - start if program.adjoints else 0))
+        outputs = [(slot, room.cut(1)[:, 0]) for slot in program.results]
+        taken: list[Any] = []
+        sums: list[int] = []
+        if program.adjoints:
+            sums += range(program.adjoints, program.adjoints + start)
+            for arg, (slot, width) in zip(args, places, strict=True):
+                if isinstance(arg, np.ndarray):
+                    taken.append((program.adjoints + slot, room.cut(width)))
+                else:
+                    taken.append(slice(len(sums), len(sums) + width))
+                    sums += range(program.adjoints + slot, program.adjoints + slot + width)
+        everything = [*outputs, *(part for part in taken if isinstance(part, tuple))]
+        with _Progress(count, len(program.instructions), progress) as bar:
+            totals, failed = machine.prepared.batch(
+                values,
+                count,
+                tuple(columns),
+                tuple(everything),
+                tuple(sums),
+                machine.guards,
+                threads or os.cpu_count() or 1,
+                bar,
+            )
+        if failed is not None:
+            guard, row = failed
+            if row == 0:
+                return None  # another way for all of them
+            raise GuardError(
+                f"{self._compiled.__name__}: row {row} would take another way through the function "
+                f"than row 0 ({program.guards[guard].what}). Write the choice with "
+                "where(condition, a, b)."
+            )
+        results = filled(variant.outputs, lambda k: outputs[k][1])
+        if not program.adjoints:
+            return results, None
+        shaped = []
+        for arg, part in zip(args, taken, strict=True):
+            if isinstance(arg, np.ndarray):
+                shaped.append(part[1].reshape(arg.shape))
+            else:
+                numbers = totals[part]
+                shaped.append(float(numbers[0]) if len(numbers) == 1 else numbers)
+        gradients = BatchGradients(shaped)
+        gradients.parameters, gradients.totals = variant.captured, totals[:start]
+        return outputs[0][1] if len(outputs) == 1 else results, gradients
+
+
+def _rows(args: tuple[Any, ...], name: str) -> int:
+    lengths = {len(arg) for arg in args if isinstance(arg, np.ndarray) and arg.ndim}
+    if not lengths:
+        raise TypeError(
+            f"{name}: no argument is a NumPy array, so there are no rows; give np.array(…) for "
+            "what differs from row to row."
+        )
+    if len(lengths) > 1:
+        raise ValueError(
+            f"{name}: arrays of {', '.join(map(str, sorted(lengths)))} rows; all must have as many."
+        )
+    count = lengths.pop()
+    if not count:
+        raise ValueError(f"{name}: the arrays have no rows.")
+    return count
+
+
+def _row(arg: Any) -> Any:
+    """What the function gets of an argument for one row: the first."""
+    if not isinstance(arg, np.ndarray):
+        return arg
+    if arg.dtype.kind not in "fiu":
+        raise TypeError(f"vmap: got an array of {arg.dtype}; give numbers.")
+    return arg[0] if arg.ndim > 1 else arg[0].item()
+
+
+def _numbers_of(tree: Any) -> list[float]:
+    flat = Flat()
+    flatten(tree, flat)
+    numbers: list[float] = flat.numbers
+    return numbers
+
+
+class _Room:
+    """Memory for all results at once: a large piece comes in large pages, which are cheaper."""
+
+    def __init__(self, count: int, width: int) -> None:
+        self.count = count
+        self.numbers = np.empty(count * width)
+        self.used = 0
+
+    def cut(self, width: int) -> Any:
+        """Return a table of so many columns."""
+        start, self.used = self.used, self.used + self.count * width
+        return self.numbers[start : self.used].reshape(self.count, width)
+
+
+class _Progress:
+    """A bar for long runs on a terminal."""
+
+    def __init__(self, count: int, instructions: int, wanted: bool | None) -> None:
+        long = count * instructions > 100 * _LONG and sys.stderr.isatty()
+        self.wanted = long if wanted is None else wanted
+        self.count = count
+
+    def __enter__(self) -> Callable[[int], None] | None:
+        if not self.wanted:
+            return None
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self.bar = Progress(console=Console(stderr=True), transient=True)
+        self.bar.start()
+        task = self.bar.add_task("rows", total=self.count)
+        return lambda done: self.bar.update(task, completed=done)
+
+    def __exit__(self, *error: object) -> None:
+        if self.wanted:
+            self.bar.stop()
+
+
+def vmap(function: Callable[..., Any], *, backend: str = "auto") -> Batched:
+    """Return the function for many rows: arrays in, arrays out; see the top of this room."""
+    return Batched(function, backend)

@@ -1,0 +1,44 @@
+"""The door to the compiler: `compile`, `vmap`, `train_step`.
+
+`import minigrad` does not come in here, because behind it NumPy is loaded; the first use does.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .batches import Batched, BatchGradients, vmap
+from .compiled import CacheInfo, Compiled, Gradients
+from .training import TrainStep, train_step
+
+__all__ = [
+    "BatchGradients",
+    "Batched",
+    "CacheInfo",
+    "Compiled",
+    "Gradients",
+    "TrainStep",
+    "compile",
+    "train_step",
+    "vmap",
+]
+
+
+def compile(
+    fn: Callable[..., Any] | None = None,
+    *,
+    backend: str = "auto",
+    batch: bool = False,
+    strict: bool = False,
+) -> Any:
+    """Compile a function of Values and numbers; also as a decorator, with or without options.
+
+    `backend` is "native" (the machine that is built with the package), "numpy", or "auto": native
+    where it was built. `strict=True` refuses a call that would take another way than the one that
+    was compiled, instead of tracing again. `batch=True` is `vmap`: arrays in, arrays out.
+    """
+    if fn is None:
+        return functools.partial(compile, backend=backend, batch=batch, strict=strict)
+    return vmap(fn, backend=backend) if batch else Compiled(fn, backend, strict)

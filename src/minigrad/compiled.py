@@ -1,0 +1,520 @@
+"""A compiled function: the same scalar code at the speed of hand-written C.
+
+    @minigrad.compile
+    def loss(xs, ys): ...          # ordinary Value code; what it closes over is found by the trace
+
+    total = loss(X, y)             # a Value: one fused node in the eager world
+    total.backward()               # fills p.grad, as ever
+
+The first call with arguments of a new structure runs the function once and compiles what it did;
+later calls replay it. A replay never returns a silently wrong number: branches, numbers that were
+read and everything the function read besides its arguments are checked, and if one differs the
+function is traced again (or, compiled strictly, refuses). Start at `Compiled.__call__`.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from .compiler.program import Program
+from .compiler.pytree import Flat, flat_call, flatten, lifted, restore, same_call
+from .compiler.variant import BACKENDS, Variant, backend_name, backend_of, filled
+from .errors import GuardError
+from .modes import in_strict, is_recording, settle, tracer
+from .names import plural
+from .scalar import Value, fused
+
+__all__ = ["Bound", "CacheInfo", "Compiled", "Gradients", "refuse_in_trace"]
+
+_STRUCTURES = 256  # programs for other structures: beyond, those not used for longest are dropped
+_VARIANTS = 16  # ways through one structure: beyond, the function runs as it is
+T = TypeVar("T")
+
+
+class CacheInfo(NamedTuple):
+    """How a compiled function has fared."""
+
+    calls: int
+    traces: int
+    programs: int
+    guards_failed: int
+    eager_calls: int
+
+
+class Gradients(Mapping[Value, float]):
+    """Derivatives of a result: by Value, `grads[p]`, and in the structure of the arguments.
+
+    `numbers` has one for each of `parameters`, which are the Values that the function closes over.
+    """
+
+    __slots__ = (
+        "_by_value",
+        "_kept",
+        "_key",
+        "_of_args",
+        "_skipped",
+        "_sources",
+        "_trees",
+        "numbers",
+        "parameters",
+    )
+
+    def __init__(
+        self, parameters: tuple[Value, ...], numbers: Any, of_args: Any, flat: Flat, kept: Any
+    ) -> None:
+        self.parameters = parameters
+        self.numbers = numbers
+        self._of_args = of_args  # one for each number of the arguments
+        self._key = flat.key
+        self._sources = flat.sources
+        self._kept = kept
+        # Made when somebody asks; training loops often do not.
+        self._by_value: dict[int, float] | None = None
+        self._trees: tuple[Any, Any] | None = None
+        self._skipped = 0  # arguments that were not given by the caller: `self`
+
+    @property
+    def args(self) -> Any:
+        """The derivatives by the arguments, in their structure."""
+        return self._restored()[0][self._skipped :]
+
+    @property
+    def kwargs(self) -> Any:
+        """The derivatives by the arguments that were given by name."""
+        return self._restored()[1]
+
+    def _restored(self) -> tuple[Any, Any]:
+        if self._trees is None:
+            args, kwargs = self._key
+            numbers = iter(self._of_args.tolist())
+            of_args = restore(args, numbers, self._kept)
+            of_kwargs = {} if kwargs is None else restore(kwargs, numbers, self._kept)
+            self._trees = of_args, of_kwargs
+        return self._trees
+
+    def _table(self) -> dict[int, float]:
+        if self._by_value is None:
+            table = dict(zip(map(id, self.parameters), self.numbers.tolist(), strict=True))
+            for at, value in self._sources:
+                table[id(value)] = table.get(id(value), 0.0) + float(self._of_args[at])
+            self._by_value = table
+        return self._by_value
+
+    def __getitem__(self, value: Value) -> float:
+        table = self._table()
+        if id(value) not in table:
+            raise KeyError(f"{value!r} is no argument of the function and not used by it")
+        return table[id(value)]
+
+    def __iter__(self) -> Iterator[Value]:
+        values = [*self.parameters, *(value for _, value in self._sources)]
+        return iter({id(value): value for value in values}.values())
+
+    def __len__(self) -> int:
+        return len(self._table())
+
+    def __repr__(self) -> str:
+        return f"Gradients(args={self.args!r}, parameters: {len(self.parameters)})"
+
+
+class Compiled:
+    """A function with its programs. Made by `compile`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        backend: str = "auto",
+        strict: bool = False,
+        leading: Sequence[Value] = (),
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"compile(fn): got {type(function).__name__}; give a function.")
+        if backend not in BACKENDS:
+            raise ValueError(f"backend={backend!r}: choose one of {', '.join(BACKENDS)}.")
+        backend_of(backend)
+        functools.update_wrapper(self, function)
+        self.__wrapped__: Callable[..., Any] = function
+        self.__name__: str = getattr(function, "__name__", type(function).__name__)
+        self._function = function
+        self._backend = backend
+        self._strict = strict
+        self._leading = tuple(leading)  # Values to be the first inputs of every program
+        self._fixed = frozenset(map(id, leading))
+        self._cache: OrderedDict[Any, list[Variant]] = OrderedDict()
+        self._recent: tuple[Any, int, list[Variant]] | None = None  # key, numbers, its programs
+        self._last: Variant | None = None
+        self._reason = ""  # why it was traced again
+        self._calls = self._traces = self._failed = self._eager = self._dropped = 0
+        self._lock = threading.RLock()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method, it belongs to its instance, like any function."""
+        return self if instance is None else Bound(self, instance)
+
+    # ---- calls ----------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what the function returns: its Values as fused nodes, numbers as numbers."""
+        if tracer() is not None or in_strict():
+            # Inside another trace it is part of that one; strict() wants every line by itself.
+            return self._as_it_is(args, kwargs)
+        done = self._replayed(args, kwargs, self._fused if is_recording() else self._plain)
+        return self._as_it_is(args, kwargs) if done is None else done[0]
+
+    def _as_it_is(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the function itself, with Values for floats as in a trace."""
+        args, kwargs = lifted((args, kwargs))
+        return self._function(*args, **kwargs)
+
+    def value_and_grad(self, *args: Any, **kwargs: Any) -> tuple[float, Gradients]:
+        """Return the value and its derivatives by the arguments and by what it closes over."""
+        refuse_in_trace("asks for gradients of a compiled function")
+        done = self._replayed(args, kwargs, self._differentiated)
+        if done is None:
+            raise GuardError(self._too_many_ways())
+        found: tuple[float, Gradients] = done[0]
+        return found
+
+    def grad(self, *args: Any, **kwargs: Any) -> Gradients:
+        """Return the derivatives alone."""
+        return self.value_and_grad(*args, **kwargs)[1]
+
+    def hvp(
+        self,
+        args: Sequence[Any],
+        vectors: Sequence[Any] = (),
+        parameters: Mapping[Value, float] | None = None,
+    ) -> Any:
+        """Return the Hessian times a vector: how the gradient changes along a direction.
+
+        `vectors` has the structure of `args`; the result too. A direction among the Values that the
+        function closes over is given as `parameters`, a dict of numbers by Value (those left out
+        stand still); the result then is a pair: for the arguments, and a `Gradients`.
+        """
+        refuse_in_trace("asks for hvp of a compiled function")
+        along = Flat()
+        shape = flatten(tuple(vectors), along) if vectors else None
+        wanted = dict(parameters or {})
+
+        def run(variant: Variant, flat: Flat) -> Any:
+            if vectors and (
+                len(along.numbers) != len(flat.numbers)
+                or _kindless(shape) != _kindless(flat.key[0])
+            ):
+                raise ValueError(
+                    "hvp(args, vectors): the vectors have another structure than the arguments; "
+                    "give one number for each number."
+                )
+            direction = [
+                *[float(wanted.get(value, 0.0)) for value in variant.captured],
+                *(along.numbers or [0.0] * len(flat.numbers)),
+            ]
+            machine = variant.machine("hvp")
+            settle()
+            with machine.lock:
+                if machine.run(variant.captured, [*flat.numbers, *direction]) >= 0:
+                    return None
+                start = machine.program.adjoints
+                found = machine.values[start : start + len(direction)].copy()
+            count = len(variant.captured)
+            gradients = Gradients(
+                variant.captured, found[:count], found[count:], flat, variant.kept
+            )
+            return (gradients.args if parameters is None else (gradients.args, gradients),)
+
+        done = self._replayed(tuple(args), {}, run)
+        if done is None:
+            raise GuardError(self._too_many_ways())
+        return done[0]
+
+    # ---- looking --------------------------------------------------------------------------------
+
+    @property
+    def program(self) -> Program:
+        """The program of the latest call; printed, its instructions."""
+        return self._latest().program
+
+    def gradient_program(self) -> Program:
+        """The program of the latest call with its gradient."""
+        return self._latest().machine((0, "all")).program
+
+    def explain(self) -> str:
+        """Say what was recognised, what the program is tied to, and what guards it."""
+        return _explained(self._latest(), self.__name__)
+
+    def cache_info(self) -> CacheInfo:
+        """Count calls, traces, programs, failed guards, and calls that ran as they are."""
+        programs = sum(map(len, self._cache.values()))
+        return CacheInfo(self._calls, self._traces, programs, self._failed, self._eager)
+
+    def cache_clear(self) -> None:
+        """Forget all programs."""
+        with self._lock:
+            self._cache.clear()
+            self._last = self._recent = None
+            self._calls = self._traces = self._failed = self._eager = self._dropped = 0
+
+    def _latest(self) -> Variant:
+        if self._last is None:
+            raise RuntimeError(f"{self.__name__} has no program yet: call it first.")
+        return self._last
+
+    # ---- inside ---------------------------------------------------------------------------------
+
+    def _replayed(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        run: Callable[[Variant, Flat], T | None],
+    ) -> T | None:
+        """Run a program that fits, traced now if there is none; None if there are too many ways."""
+        self._calls += 1
+        recent = self._recent
+        flat = None
+        if recent is not None:
+            flat = same_call(args, kwargs, recent[0], recent[1], self._fixed)
+        variants: list[Variant] | None
+        if flat is None or recent is None:
+            flat = flat_call(args, kwargs, self._fixed)
+            variants = self._found(flat)
+        else:
+            variants = recent[2]
+        reason = ""
+        for variant in variants or ():
+            change = variant.watch.changed()
+            if change is not None:
+                reason = f"{change} is not what it was when the function was traced"
+                continue
+            done = run(variant, flat)
+            if done is not None:
+                self._last = variant
+                return done
+            reason = "; ".join(guard.what for guard in variant.program.guards[:3])
+            self._failed += 1
+        if reason:
+            self._reason = reason
+        traced: T | None = self._traced(flat, run, reason)
+        return traced
+
+    def _found(self, flat: Flat) -> list[Variant] | None:
+        """Look up the programs for a structure."""
+        with self._lock:
+            variants = self._cache.get(flat.key)
+            if variants is not None:
+                self._cache.move_to_end(flat.key)
+                self._recent = (flat.key, len(flat.numbers), variants)
+        return variants
+
+    def _traced(self, flat: Flat, run: Any, reason: str) -> Any:
+        with self._lock:
+            variants = self._cache.setdefault(flat.key, [])
+            self._cache.move_to_end(flat.key)
+            if variants and self._strict:
+                raise GuardError(
+                    f"{self.__name__}: this call would take another way than the one that was "
+                    f"compiled ({reason}). Write the choice with where(condition, a, b), or "
+                    "compile with strict=False to have it traced again."
+                )
+            if len(variants) >= _VARIANTS and self._dropped < _STRUCTURES:
+                fresh = [variant for variant in variants if variant.watch.changed() is None]
+                self._dropped += len(variants) - len(fresh)
+                variants[:] = fresh  # the others belong to a world that is gone
+            if len(variants) >= _VARIANTS:
+                self._eager += 1
+                if self._eager == 1:
+                    warnings.warn(self._too_many_ways(), RuntimeWarning, stacklevel=4)
+                return None
+            args, kwargs = flat.tree
+            flat = flat_call(args, kwargs, self._fixed)  # in full: `same_call` leaves things out
+            variant = Variant(self._function, flat, self._backend, self._leading)
+            self._traces += 1
+            variants.insert(0, variant)
+            self._last = variant
+            self._recent = (flat.key, len(flat.numbers), variants)
+            while len(self._cache) > _STRUCTURES:
+                self._cache.popitem(last=False)
+        done = run(variant, flat)
+        if done is None:  # what it was traced with does not pass its own guards
+            raise GuardError(
+                f"{self.__name__}: the program does not reproduce the call it was traced from; "
+                "does the function use numbers that differ each time (random, time)?"
+            )
+        return done
+
+    def _too_many_ways(self) -> str:
+        return (
+            f"{self.__name__} was traced {_VARIANTS} times because calls took different ways "
+            f"({self._reason}). From now on such calls run uncompiled. Write the choice with "
+            "where(condition, a, b), or keep the number open."
+        )
+
+    def _fused(self, variant: Variant, flat: Flat) -> tuple[Any] | None:
+        """Run with gradients; what comes back are nodes with known local derivatives."""
+        operands = variant.captured
+        if flat.sources:
+            operands = (*operands, *(value for _, value in flat.sources))
+        if not operands:
+            return self._plain(variant, flat)
+        settle()
+        made: dict[int, Any] = {}
+        for number, kind in enumerate(variant.kinds):
+            if kind is not None:
+                continue
+            machine = variant.machine((number, "values"))
+            with machine.lock:
+                if machine.run(variant.captured, flat.numbers) >= 0:
+                    return None
+                program, values = machine.program, machine.values
+                data = values.item(program.results[number])
+                start = program.adjoints
+                partials = values[start : start + len(variant.captured)].tolist()
+                first = start + program.parameters
+                partials += [values.item(first + at) for at, _ in flat.sources]
+            made[number] = fused(data, operands, tuple(partials))
+        if len(made) < len(variant.kinds):
+            plain = self._numbers(variant, flat)
+            if plain is None:
+                return None
+            for number, kind in enumerate(variant.kinds):
+                if kind is not None:
+                    made[number] = kind(plain[number])
+        return (filled(variant.outputs, made.__getitem__),)
+
+    def _plain(self, variant: Variant, flat: Flat) -> tuple[Any] | None:
+        """Run without gradients: leaves."""
+        settle()
+        numbers = self._numbers(variant, flat)
+        if numbers is None:
+            return None
+
+        def leaf(at: int) -> Any:
+            kind = variant.kinds[at]
+            return Value(numbers[at]) if kind is None else kind(numbers[at])
+
+        return (filled(variant.outputs, leaf),)
+
+    def _numbers(self, variant: Variant, flat: Flat) -> list[float] | None:
+        machine = variant.machine("value")
+        with machine.lock:
+            if machine.run(variant.captured, flat.numbers) >= 0:
+                return None
+            return [machine.values.item(at) for at in machine.program.results]
+
+    def _differentiated(self, variant: Variant, flat: Flat) -> tuple[Any] | None:
+        machine = variant.machine((self._only_result(variant), "all"))
+        program, values = machine.program, machine.values
+        start, count = program.adjoints, program.parameters
+        settle()
+        with machine.lock:
+            if machine.run(variant.captured, flat.numbers) >= 0:
+                return None
+            value = values.item(program.results[0])
+            found = values[start : start + program.inputs].copy()
+        gradients = Gradients(variant.captured, found[:count], found[count:], flat, variant.kept)
+        return ((value, gradients),)
+
+    def _only_result(self, variant: Variant) -> int:
+        if not variant.kinds or variant.kinds[0] is not None:
+            raise TypeError(
+                f"{self.__name__} returns no Value first, so there is nothing to differentiate."
+            )
+        return 0
+
+
+class Bound:
+    """A compiled method of an instance; derivatives are by the arguments behind `self`."""
+
+    def __init__(self, compiled: Compiled, instance: Any) -> None:
+        functools.update_wrapper(self, compiled)
+        self._compiled = compiled
+        self.__self__ = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the method."""
+        return self._compiled(self.__self__, *args, **kwargs)
+
+    def value_and_grad(self, *args: Any, **kwargs: Any) -> tuple[float, Gradients]:
+        """Return the value and its derivatives."""
+        value, gradients = self._compiled.value_and_grad(self.__self__, *args, **kwargs)
+        gradients._skipped = 1
+        return value, gradients
+
+    def grad(self, *args: Any, **kwargs: Any) -> Gradients:
+        """Return the derivatives alone."""
+        return self.value_and_grad(*args, **kwargs)[1]
+
+    def hvp(self, args: Sequence[Any], vectors: Sequence[Any] = (), parameters: Any = None) -> Any:
+        """Return the Hessian times a vector; see `Compiled.hvp`."""
+        first = (self.__self__,)
+        along = (*first, *vectors) if vectors else ()
+        found = self._compiled.hvp((*first, *args), along, parameters)
+        if parameters is None:
+            return found[1:]
+        found[1]._skipped = 1
+        return found[0][1:], found[1]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._compiled, name)
+
+
+def refuse_in_trace(what: str) -> None:
+    """Gradients are numbers: a program that is being traced would keep them for ever."""
+    reader = tracer()
+    if reader is not None:
+        reader.refused(what)
+
+
+def _kindless(key: Any) -> Any:
+    """The structure of a key, whatever kind of number stands where."""
+    if key in (float, int, Value):
+        return float
+    if isinstance(key, tuple) and len(key) == 3 and key[0] in (list, tuple):
+        return (key[0], (float,) * key[1])
+    return tuple(map(_kindless, key)) if isinstance(key, tuple) else key
+
+
+def _explained(variant: Variant, name: str) -> str:
+    """Say in words what became of a function."""
+    program = variant.program
+    kinds = Counter(step.kind for step in program.instructions)
+    lines = [
+        f"{name}: {plural(variant.nodes, 'scalar operation')} became "
+        f"{plural(len(program.instructions), 'instruction')}, run by "
+        f"{backend_name(variant.backend)}."
+    ]
+    for step in program.instructions:
+        if step.kind == "mm":
+            m, n, k = step.shape
+            start = ", with a term to start from" if len(step.args) > 2 else ""
+            lines.append(f"  a matrix product, {m}×{k} times {k}×{n}{start}")
+    words = {"map": "element by element", "dot": "dots", "sum": "sums", "take": "taken by index"}
+    for kind, count in kinds.items():
+        if kind != "mm":
+            rows = sum(step.shape[0] for step in program.instructions if step.kind == kind)
+            lines.append(f"  {count} × {words.get(kind, kind)}, {rows:,} results in all")
+    gathered = sum(
+        ref.rows is not None or ref.cells is not None
+        for step in program.instructions
+        for ref in step.args
+    )
+    lines.append(f"  {gathered} operands are gathered by index, all others lie in strides")
+    lines.append(
+        f"Inputs: {program.parameters:,} captured Values, read afresh at each call; "
+        f"{program.inputs - program.parameters:,} numbers from the arguments."
+    )
+    watched = variant.watch.watched()
+    if watched:
+        lines.append(f"Frozen, and checked at each call: {', '.join(watched)}.")
+    if program.guards:
+        lines.append(f"Guards ({len(program.guards)}), checked at each call:")
+        lines += [f"  v{g.at} is {g.number:g}: {g.what}" for g in program.guards[:10]]
+        if len(program.guards) > 10:
+            lines.append(f"  … and {len(program.guards) - 10} more")
+    else:
+        lines.append("No guards: every call with arguments of this structure takes this way.")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""From scalar code to a tensor program: trace, group, differentiate, lower, run."""

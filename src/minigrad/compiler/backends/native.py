@@ -1,0 +1,164 @@
+"""Programs on the native machine, `minigrad._vm`, where that was built.
+
+`prepare(program)` has the methods of the NumPy back end; a step, with inputs, guards and optimiser,
+is one call into C, and a batch is spread over threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from ..lower import encode
+from ..program import Program
+from .numpy import Adam, Array, Guards, Sgd, fresh
+
+__all__ = ["Adam", "Guards", "Prepared", "Sgd", "available", "is_unwanted", "isas", "prepare"]
+
+_CACHE = 200_000  # bytes of a block of lanes that stay near the processor
+_PIECE = 1_000_000  # numbers that a thread computes at once: small, as cores may be busy
+
+
+def is_unwanted() -> bool:
+    """Tell whether MINIGRAD_PURE asks for Python alone."""
+    return os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
+
+
+def _machine_room() -> Any:
+    if is_unwanted():
+        return None
+    try:
+        from ... import _vm  # type: ignore[attr-defined, unused-ignore]
+    except ImportError:
+        return None
+    return _vm
+
+
+_vm = _machine_room()
+
+
+def available() -> bool:
+    """Tell whether the machine was built (and MINIGRAD_PURE does not forbid it)."""
+    return _vm is not None
+
+
+def isas() -> list[str]:
+    """List the instruction sets that the machine can use here, best first."""
+    found: list[str] = _vm.isas() if _vm is not None else []
+    return found
+
+
+class Prepared:
+    """A program, loaded into the machine."""
+
+    def __init__(self, program: Program, isa: str | None = None) -> None:
+        if _vm is None:
+            raise RuntimeError("minigrad._vm is not there: minigrad was installed uncompiled.")
+        code = encode(program)
+        self.program = program
+        self._machine = _vm.load(code.words, code.pool, code.numbers, code.size, isa)
+        self.run: Callable[[Array], None] = self._machine.run
+
+    def values(self) -> Array:
+        """Make a buffer to run in: inputs go to its first slots, results are in the others."""
+        return fresh(self.program)
+
+    def step(
+        self,
+        values: Array,
+        inputs: Sequence[tuple[int, Any]] = (),
+        guards: Guards | None = None,
+        optimiser: Sgd | Adam | None = None,
+    ) -> int:
+        """Copy inputs in, run, look at the guards, and let the optimiser take its step.
+
+        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed; the
+        optimiser has then done nothing.
+        """
+        failed: int = self._machine.step(
+            values,
+            inputs,
+            None if guards is None else (guards.slots, guards.numbers),
+            None if optimiser is None else _spelled(optimiser),
+        )
+        if failed < 0 and isinstance(optimiser, Adam):
+            optimiser.steps += 1
+        return failed
+
+    def batch(
+        self,
+        values: Array,
+        count: int,
+        columns: Sequence[tuple[int, Array]],
+        outputs: Sequence[tuple[int, Array]] = (),
+        sums: Sequence[int] | Array = (),
+        guards: Guards | None = None,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[Array, tuple[int, int] | None]:
+        """Run the program for `count` rows of data; see the NumPy back end.
+
+        Rows are cut into pieces that do not depend on the number of threads, and totals are added
+        piece by piece: results are the same for any number.
+        """
+        chosen = np.ascontiguousarray(sums, dtype=np.int64)
+        pair = None if guards is None else (guards.slots, guards.numbers)
+        size = max(1, self.program.size)
+        lanes = max(32, min(256, _CACHE // (8 * size) // 8 * 8))
+        rows = lanes * max(1, _PIECE // (size * lanes))
+        starts = range(0, count, rows)
+        totals = np.zeros((len(starts), len(chosen)))
+
+        def work(piece: int) -> tuple[int, int] | None:
+            start, stop = starts[piece], min(starts[piece] + rows, count)
+            failed: tuple[int, int] | None = self._machine.batch(
+                values, start, stop, lanes, columns, outputs, chosen, totals[piece], pair
+            )
+            return failed
+
+        found = None
+        workers = threads or os.cpu_count() or 1
+        with closing(_spread(work, len(starts), workers)) as results:
+            for piece, failed in enumerate(results):
+                found = found or failed
+                if progress is not None:
+                    progress(min(starts[piece] + rows, count))
+        total = np.zeros(len(chosen))
+        for row in totals:
+            total += row
+        return total, found
+
+
+def _spread(work: Callable[[int], Any], count: int, workers: int) -> Generator[Any, None, None]:
+    """Do all pieces of work, in threads if there are several, and hand on the results in order."""
+    if min(count, workers) <= 1:
+        yield from map(work, range(count))
+        return
+    pool = ThreadPoolExecutor(min(count, workers))
+    try:
+        yield from pool.map(work, range(count))
+    finally:
+        pool.shutdown(cancel_futures=True)  # somebody interrupted, or all is done
+
+
+def _spelled(optimiser: Sgd | Adam) -> tuple[Any, ...]:
+    o = optimiser
+    if isinstance(o, Sgd):
+        return (
+            *(o.first, o.count, o.grads, o.velocity),
+            *(o.lr, o.momentum, o.nesterov, o.weight_decay),
+        )
+    return (
+        *(o.first, o.count, o.grads, o.averages, o.squares),
+        *(o.lr, *o.betas, o.eps, o.steps, o.penalty, o.shrink),
+    )
+
+
+def prepare(program: Program, isa: str | None = None) -> Prepared:
+    """Load a program into the machine, for a given instruction set or the best there is."""
+    return Prepared(program, isa)

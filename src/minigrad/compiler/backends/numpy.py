@@ -1,0 +1,415 @@
+"""Programs on NumPy arrays: the executable specification, always there.
+
+`prepare(program)` works out once where every operand lies; `.run(values)` then executes all
+instructions in an array of shape (size,), or (size, lanes) for many rows at once. The native
+machine has the same methods and the same results, sums apart: NumPy adds long ones in pairs.
+Start at `_RUNNERS`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import ArrayMath
+from ...bulk import adam, sgd
+from ..maps import MAPS
+from ..program import Instruction, Ref
+
+__all__ = ["Adam", "Guards", "Prepared", "Sgd", "fresh", "prepare"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Runner = Callable[[Array], None]
+
+_MATH = ArrayMath(np)
+_IN_TURN = 64  # sums of up to so many terms are added term after term, as the eager engine does
+_BLOCK = 4096  # rows of a batch that are run at once
+
+
+# ---- what a step does besides running ------------------------------------------------------------
+
+
+class Guards:
+    """Numbers that the trace relied on: each slot must hold its number again, nan included."""
+
+    def __init__(self, pairs: Iterable[tuple[int, float]] = ()) -> None:
+        listed = list(pairs)
+        self.slots = np.array([slot for slot, _ in listed], dtype=np.int64)
+        self.numbers = np.array([number for _, number in listed], dtype=np.float64)
+
+    def failed(self, values: Array) -> tuple[int, int] | None:
+        """Find the first guard that fails, and in which lane (0 where there are none)."""
+        found = values[self.slots].reshape(len(self.slots), -1)
+        wanted = self.numbers[:, None]
+        same = found.view(np.int64) == np.ascontiguousarray(wanted).view(np.int64)
+        bad = ~(same | (np.isnan(found) & np.isnan(wanted)))
+        if not bad.any():
+            return None
+        guard = int(np.argmax(bad.any(axis=1)))
+        return guard, int(np.argmax(bad[guard]))
+
+
+@dataclass
+class Sgd:
+    """Gradient descent on `count` slots from `first` on, with gradients from slot `grads` on."""
+
+    first: int
+    count: int
+    grads: int
+    velocity: Any  # float64, `count` of them: kept up to date
+    lr: float
+    momentum: float = 0.0
+    nesterov: bool = False
+    weight_decay: float = 0.0
+
+    def apply(self, values: Array) -> None:
+        """Take the step that `bulk.sgd` takes."""
+        new, velocity = sgd(
+            _numbers(values, self.first, self.count),
+            _numbers(values, self.grads, self.count),
+            _numbers(self.velocity, 0, self.count),
+            self.lr,
+            self.momentum,
+            self.nesterov,
+            self.weight_decay,
+        )
+        values[self.first : self.first + self.count] = new
+        np.asarray(self.velocity)[:] = velocity
+
+
+@dataclass
+class Adam:
+    """Adam or AdamW on `count` slots from `first` on, with gradients from slot `grads` on."""
+
+    first: int
+    count: int
+    grads: int
+    averages: Any  # of the gradients; float64, `count` of them: kept up to date
+    squares: Any  # of their squares
+    lr: float
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    steps: int = 0  # taken before this one; counts on by itself
+    penalty: float = 0.0
+    shrink: float = 1.0
+
+    def apply(self, values: Array) -> None:
+        """Take the step that `bulk.adam` takes."""
+        new, averages, squares = adam(
+            _numbers(values, self.first, self.count),
+            _numbers(values, self.grads, self.count),
+            _numbers(self.averages, 0, self.count),
+            _numbers(self.squares, 0, self.count),
+            self.lr,
+            self.betas,
+            self.eps,
+            self.steps,
+            self.penalty,
+            self.shrink,
+        )
+        values[self.first : self.first + self.count] = new
+        np.asarray(self.averages)[:] = averages
+        np.asarray(self.squares)[:] = squares
+        self.steps += 1
+
+
+def _numbers(values: Any, first: int, count: int) -> array[float]:
+    return array("d", np.asarray(values)[first : first + count].tobytes())
+
+
+# ---- operands ------------------------------------------------------------------------------------
+
+
+class _Cells:
+    """The slots of an operand, and how to reach them: by a slice where they follow each other."""
+
+    def __init__(self, ref: Ref, rows: int, terms: int | None = None) -> None:
+        self.shape: tuple[int, ...] = (rows,) if terms is None else (rows, terms)
+        area = ref.area(rows, terms or 1)
+        self.once = area.once
+        self.at: Any
+        if ref.is_range(rows, terms or 1):
+            self.at = slice(area.first, area.last + 1)
+        elif area.slots is not None:
+            self.at = np.array(area.slots)
+        else:
+            self.at = ref.slots(rows, terms or 1).reshape(-1)
+
+    def read(self, values: Array) -> Array:
+        found: Array = values[self.at]
+        return found.reshape(self.shape + values.shape[1:])
+
+    def write(self, values: Array, new: Any) -> None:
+        values[self.at] = self._flat(values, new)
+
+    def add(self, values: Array, new: Any) -> None:
+        if self.once:
+            values[self.at] += self._flat(values, new)
+        else:
+            np.add.at(values, self.at, self._flat(values, new))
+
+    def _flat(self, values: Array, new: Any) -> Array:
+        full: Array = np.broadcast_to(new, self.shape + values.shape[1:])
+        return full.reshape((-1, *values.shape[1:]))
+
+
+def _places(kind: str, index: Array, terms: int) -> Array:
+    """Turn an index that a program computed into whole numbers from 0 to terms - 1."""
+    whole = (index >= -terms) & (index < terms) & (index == np.floor(index))
+    if not whole.all():
+        bad = float(index[~whole][0])
+        raise IndexError(f"{kind}: index {bad:g} of {terms} rows")
+    found = index.astype(np.int64)
+    places: Array = np.where(found < 0, found + terms, found)
+    return places
+
+
+# ---- instructions --------------------------------------------------------------------------------
+
+
+def _map(i: Instruction) -> Runner:
+    rule = MAPS[i.op].value
+    out, args = _Cells(i.out, i.shape[0]), [_Cells(arg, i.shape[0]) for arg in i.args]
+
+    def run(values: Array) -> None:
+        out.write(values, rule(_MATH, *[arg.read(values) for arg in args]))
+
+    return run
+
+
+def _vjp(i: Instruction) -> Runner:
+    op, which = MAPS[i.op], i.which
+    args = [_Cells(arg, i.shape[0]) for arg in i.args]
+    put = _way_out(i, _Cells(i.out, i.shape[0]))
+
+    def run(values: Array) -> None:
+        g, y, *xs = [arg.read(values) for arg in args]
+        new = g * op.derivatives(_MATH, y, *xs)[which]
+        put(values, np.where(g == 0.0, 0.0, new) if i.skips else new)
+
+    return run
+
+
+def _way_out(i: Instruction, out: _Cells) -> Callable[[Array, Any], None]:
+    return out.write if i.stores else out.add
+
+
+def _fill(i: Instruction) -> Runner:
+    out = _Cells(i.out, i.shape[0])
+    return lambda values: out.write(values, i.number)
+
+
+def _total(terms: Array, start: Array | None) -> Array:
+    """Add up axis 1."""
+    if terms.shape[1] > _IN_TURN:
+        total: Array = terms.sum(axis=1)
+        return total if start is None else start + total
+    total = terms[:, 0].copy() if start is None else start + terms[:, 0]
+    for k in range(1, terms.shape[1]):
+        total += terms[:, k]
+    return total
+
+
+def _reduction(i: Instruction) -> Runner:
+    rows, terms = i.shape
+    factors = 1 if i.kind == "sum" else 2
+    out = _Cells(i.out, rows)
+    args = [_Cells(arg, rows, terms) for arg in i.args[:factors]]
+    start = [_Cells(arg, rows) for arg in i.args[factors:]]
+
+    def run(values: Array) -> None:
+        found = args[0].read(values)
+        if factors == 2:
+            found = found * args[1].read(values)
+        out.write(values, _total(found, start[0].read(values) if start else None))
+
+    return run
+
+
+def _matrix(i: Instruction) -> Runner:
+    m, n, terms = i.shape
+    a, b = _Cells(i.args[0], m, terms), _Cells(i.args[1], n, terms)
+    start = [_Cells(arg, m * n) for arg in i.args[2:]]
+    out = _Cells(i.out, m * n)
+    put = out.write if i.kind == "mm" else _way_out(i, out)
+
+    def run(values: Array) -> None:
+        left, right = a.read(values), b.read(values)
+        if values.ndim == 1:
+            new = (left @ right.T).reshape(m * n)
+        else:
+            new = np.einsum("ikl,jkl->ijl", left, right).reshape(m * n, -1)
+        put(values, start[0].read(values) + new if start else new)
+
+    return run
+
+
+def _largest(i: Instruction) -> Runner:
+    rows, terms = i.shape
+    out, a = _Cells(i.out, rows), _Cells(i.args[0], rows, terms)
+
+    def run(values: Array) -> None:
+        found = a.read(values)
+        new = found.max(axis=1)
+        if i.kind == "argmax":
+            new = np.where(np.isnan(new), 0, found.argmax(axis=1))
+        out.write(values, new)
+
+    return run
+
+
+def _accumulation(i: Instruction) -> Runner:
+    rows, terms = i.shape
+    args = [_Cells(arg, rows, terms) for arg in i.args]
+    put = _way_out(i, _Cells(i.out, rows, terms))
+    if i.kind == "add":
+        return lambda values: put(values, args[0].read(values))
+    return lambda values: put(values, args[0].read(values) * args[1].read(values))
+
+
+def _taken(i: Instruction) -> Runner:
+    rows, terms = i.shape
+    a, index = _Cells(i.args[0], rows, terms), _Cells(i.args[1], rows)
+    out = _Cells(i.out, rows)
+    put = out.write if i.kind == "take" else _way_out(i, out)
+
+    def run(values: Array) -> None:
+        places = _places(i.kind, index.read(values), terms)
+        put(values, np.take_along_axis(a.read(values), places[:, None], axis=1)[:, 0])
+
+    return run
+
+
+def _put(i: Instruction) -> Runner:
+    rows, terms = i.shape
+    slots = i.out.slots(rows, terms)
+    a, index = _Cells(i.args[0], rows), _Cells(i.args[1], rows)
+
+    def run(values: Array) -> None:
+        places = _places("put", index.read(values), terms)
+        if values.ndim == 1:
+            np.add.at(values, slots[np.arange(rows), places], a.read(values))
+        else:
+            lanes = np.arange(values.shape[1])
+            chosen = slots[np.arange(rows)[:, None], places]
+            np.add.at(values, (chosen, lanes), a.read(values))
+
+    return run
+
+
+_RUNNERS: dict[str, Callable[[Instruction], Runner]] = {
+    "map": _map,
+    "sum": _reduction,
+    "dot": _reduction,
+    "mm": _matrix,
+    "max": _largest,
+    "argmax": _largest,
+    "take": _taken,
+    "fill": _fill,
+    "vjp": _vjp,
+    "add": _accumulation,
+    "muladd": _accumulation,
+    "mmadd": _matrix,
+    "put": _put,
+    "get": _taken,
+}
+
+
+# ---- programs ------------------------------------------------------------------------------------
+
+
+def fresh(program: Any) -> Array:
+    """Make the buffer of a program, with its constants in place, at the start of a cache line."""
+    raw = np.zeros(program.size + 8)
+    skip = (-raw.ctypes.data // 8) % 8
+    values = raw[skip : skip + program.size]
+    values[program.inputs : program.inputs + len(program.constants)] = program.constants
+    return values
+
+
+class Prepared:
+    """A program, ready to run any number of times."""
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+        self._runners = [_RUNNERS[i.kind](i) for i in program.instructions]
+
+    def values(self) -> Array:
+        """Make a buffer to run in: inputs go to its first slots, results are in the others."""
+        return fresh(self.program)
+
+    def run(self, values: Array) -> None:
+        """Execute all instructions, in values of shape (size,) or (size, lanes)."""
+        with np.errstate(all="ignore"):
+            for runner in self._runners:
+                runner(values)
+
+    def step(
+        self,
+        values: Array,
+        inputs: Sequence[tuple[int, Any]] = (),
+        guards: Guards | None = None,
+        optimiser: Sgd | Adam | None = None,
+    ) -> int:
+        """Copy inputs in, run, look at the guards, and let the optimiser take its step.
+
+        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed; the
+        optimiser has then done nothing.
+        """
+        for slot, numbers in inputs:
+            values[slot : slot + len(numbers)] = numbers
+        self.run(values)
+        failed = guards.failed(values) if guards is not None else None
+        if failed is not None:
+            return failed[0]
+        if optimiser is not None:
+            optimiser.apply(values)
+        return -1
+
+    def batch(
+        self,
+        values: Array,
+        count: int,
+        columns: Sequence[tuple[int, Array]],
+        outputs: Sequence[tuple[int, Array]] = (),
+        sums: Sequence[int] | Array = (),
+        guards: Guards | None = None,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[Array, tuple[int, int] | None]:
+        """Run the program for `count` rows of data.
+
+        `columns` has pairs (slot, array): an array of shape (count,) goes to that slot, one of
+        shape (count, width) to that slot and those after it. All other inputs are taken from
+        `values`. `outputs` are arrays of the same two shapes, filled in. Returns the totals of
+        slots `sums` over all rows, and (guard, row) of a guard that failed, or None.
+        """
+        chosen = np.asarray(sums, dtype=np.int64)
+        totals = np.zeros(len(chosen))
+        for start in range(0, count, _BLOCK):
+            stop = min(start + _BLOCK, count)
+            block = np.repeat(values[:, None], stop - start, axis=1)
+            for slot, column in columns:
+                rows = column[start:stop].reshape(stop - start, -1)
+                block[slot : slot + rows.shape[1]] = rows.T
+            self.run(block)
+            failed = guards.failed(block) if guards is not None else None
+            if failed is not None:
+                return totals, (failed[0], start + failed[1])
+            for slot, column in outputs:
+                rows = column[start:stop]
+                width = 1 if column.ndim == 1 else column.shape[1]
+                rows[...] = block[slot : slot + width].T.reshape(rows.shape)
+            totals += block[chosen].sum(axis=1)
+            if progress is not None:
+                progress(stop)
+        return totals, None
+
+
+def prepare(program: Any) -> Prepared:
+    """Get a program ready to run."""
+    return Prepared(program)

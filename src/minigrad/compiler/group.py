@@ -1,0 +1,397 @@
+"""From a tape of scalars back to the tensor program it came from.
+
+1. `entries.canonical`  what the results need; chains and trees of + become sums of many terms,
+                        products in them become dots; every entry gets a level, one above its
+                        highest operand
+2. `_groups`            entries of one level and one operation become one instruction
+3. `_matrices`          among dots: whoever shares operands in a complete bipartite pattern is a
+                        matrix product
+4. `_laid_out`          every group gets a range of slots, every operand a `Ref`: strides if its
+                        slots follow a pattern, else an index array
+
+All of it is linear in the length of the tape. Multiplications are not shared, and products with a
+second use are not drawn into sums: both would tear matrix products apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..entries import Canonical
+from .maps import MAPS
+from .program import Instruction, Program, Ref, ref_of
+from .tape import CONSTANT, MAX, TAKE, Guard, Tape
+
+__all__ = ["group"]
+
+_NAMES = {op.code: op.name for op in MAPS.values()}
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def group(tape: Tape) -> Program:
+    """Return the program of a tape."""
+    ends = [*tape.results, *(guard.at for guard in tape.guards)]
+    canonical = tape.entries.canonical(ends)
+    return _laid_out(tape, canonical)
+
+
+# ---- groups --------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Group:
+    """An instruction to be: entries instead of slots."""
+
+    kind: str
+    outs: Ints  # entries, in the order of their slots
+    args: list[Ints]  # entries, of shape (rows, terms) each
+    shape: tuple[int, ...]
+    op: str = ""
+
+
+def _ints(numbers: Any) -> Ints:
+    """Return an array of C ints as one of NumPy's."""
+    return np.asarray(numbers, dtype=np.int64)
+
+
+def _split(keys: Ints) -> Iterator[tuple[int, Ints]]:
+    """Yield each key with the places where it stands, in order."""
+    if not len(keys):
+        return
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    ends = [*starts[1:].tolist(), len(keys)]
+    for start, end in zip(starts.tolist(), ends, strict=True):
+        yield int(ranked[start]), order[start:end]
+
+
+def _groups(tape: Tape, canonical: Canonical) -> list[list[_Group]]:
+    """The groups, level by level."""
+    entries = tape.entries
+    level = _ints(canonical.level)
+    code = _ints(entries.code[: entries.count])
+    first, second = _ints(entries.first[: entries.count]), _ints(entries.second[: entries.count])
+    height = 1 + (int(level.max()) if len(level) else 0)
+    levels: list[list[_Group]] = [[] for _ in range(height)]
+    maps = _ints(canonical.maps)
+    for key, at in _split(level[maps] * 256 + code[maps]):
+        outs = maps[at]
+        args = [first[outs][:, None]]
+        if second[outs[0]] >= 0:
+            args.append(second[outs][:, None])
+        levels[key >> 8].append(_Group("map", outs, args, (len(outs),), _NAMES[key & 255]))
+    _add_wide(canonical, code, level, levels)
+    zero = entries.known.get(bytes(8), -1)
+    _add_sums(canonical, level, zero, levels)
+    _add_dots(canonical, level, zero, _rank(tape), levels)
+    return levels
+
+
+def _add_wide(canonical: Canonical, code: Ints, level: Ints, levels: list[list[_Group]]) -> None:
+    """Operations of three operands, largest of many, takes."""
+    found: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}
+    for at, operands in canonical.wide:
+        op = int(code[at])
+        length = len(operands) if op == TAKE else 0
+        found.setdefault((int(level[at]), op, length), []).append((at, *operands))
+    for (height, op, _), rows in found.items():
+        longest = max(map(len, rows))  # an operand seen twice is no larger than once
+        table = np.array([row + (row[1],) * (longest - len(row)) for row in rows])
+        outs, operands_of = table[:, 0], table[:, 1:]
+        if op in _NAMES:
+            args = [operands_of[:, k : k + 1] for k in range(operands_of.shape[1])]
+            levels[height].append(_Group("map", outs, args, (len(rows),), _NAMES[op]))
+        elif op == TAKE:
+            args = [operands_of[:, 1:], operands_of[:, :1]]
+            levels[height].append(_Group("take", outs, args, args[0].shape))
+        else:
+            kind = "max" if op == MAX else "argmax"
+            levels[height].append(_Group(kind, outs, [operands_of], operands_of.shape))
+
+
+@dataclass
+class _Ragged:
+    """Sums or dots of one level: roots, what they start from, and columns of different lengths."""
+
+    roots: Ints
+    starts: Ints
+    begins: Ints
+    lengths: Ints
+    columns: list[Ints]  # terms; or left and right factors
+
+    def part(self, at: Any) -> _Ragged:
+        return _Ragged(
+            self.roots[at], self.starts[at], self.begins[at], self.lengths[at], self.columns
+        )
+
+    def tables(self, zero: int) -> list[Ints]:
+        """The columns as tables, short rows filled up with zeros."""
+        width = int(self.lengths.max())
+        places = np.arange(width)
+        at = self.begins[:, None] + places
+        if int(self.lengths.min()) == width:
+            return [column[at] for column in self.columns]
+        there = places < self.lengths[:, None]
+        at = np.where(there, at, 0)
+        return [np.where(there, column[at], zero) for column in self.columns]
+
+
+def _ragged(roots: Any, starts: Any, ends: Any, columns: list[Any]) -> _Ragged:
+    stops = _ints(ends)
+    begins = np.concatenate([[0], stops[:-1]]) if len(stops) else stops
+    return _Ragged(_ints(roots), _ints(starts), begins, stops - begins, [_ints(c) for c in columns])
+
+
+def _add_sums(canonical: Canonical, level: Ints, zero: int, levels: list[list[_Group]]) -> None:
+    c = canonical
+    sums = _ragged(c.sum_roots, c.sum_starts, c.sum_ends, [c.sum_terms])
+    plain = (sums.lengths == 2) & (sums.starts < 0)
+    for key, at in _split(level[sums.roots] * 4 + 2 * plain + (sums.starts >= 0)):
+        same = sums.part(at)
+        if key & 2:  # two terms and nothing to start from: an addition
+            (terms,) = same.tables(zero)
+            args = [terms[:, :1], terms[:, 1:]]
+            levels[key >> 2].append(_Group("map", same.roots, args, (len(terms),), "add"))
+            continue
+        for part in _of_like_length(same, bool(key & 1), zero):
+            (terms,) = part.tables(zero)
+            args = [terms, *([part.starts[:, None]] if key & 1 else [])]
+            levels[key >> 2].append(_Group("sum", part.roots, args, terms.shape))
+
+
+def _add_dots(
+    canonical: Canonical, level: Ints, zero: int, rank: Any, levels: list[list[_Group]]
+) -> None:
+    c = canonical
+    dots = _ragged(c.dot_roots, c.dot_starts, c.dot_ends, [c.lefts, c.rights])
+    swap = rank[dots.columns[0]] > rank[dots.columns[1]]
+    left, right = dots.columns
+    dots.columns = [np.where(swap, right, left), np.where(swap, left, right)]
+    for key, at in _split(level[dots.roots] * 2 + (dots.starts >= 0)):
+        same = dots.part(at)
+        taken = np.zeros(len(at), dtype=bool)
+        for _, where in _split(same.lengths):
+            for members, product in _matrices(same.part(where), bool(key & 1)):
+                taken[where[members]] = True
+                levels[key >> 1].append(product)
+        rest = same.part(np.flatnonzero(~taken))
+        for part in _of_like_length(rest, bool(key & 1), zero):
+            tables = part.tables(zero)
+            args = [*tables, *([part.starts[:, None]] if key & 1 else [])]
+            levels[key >> 1].append(_Group("dot", part.roots, args, tables[0].shape))
+
+
+def _rank(tape: Tape) -> Any:
+    """Which factor of a product goes to the left: parameters, then numbers, arguments, the rest."""
+    entries = tape.entries
+    rank = np.full(entries.count, 3, dtype=np.int8)
+    rank[tape.arguments] = 2
+    rank[list(entries.numbers)] = 1
+    rank[entries.captured] = 0
+    return rank
+
+
+def _of_like_length(items: _Ragged, has_start: bool, zero: int) -> list[_Ragged]:
+    """Split by length; rows are to be filled up with zeros where that does not double the work.
+
+    Only where there is a number to start from: adding 0 at the end then changes nothing, while it
+    would turn a sum of -0.0 into 0.0.
+    """
+    count = len(items.roots)
+    if not count:
+        return []
+    lengths = items.lengths
+    if has_start and zero >= 0:
+        if int(lengths.max()) * count <= 2 * int(lengths.sum()) + 8:
+            return [items]
+        lengths = 1 << np.ceil(np.log2(lengths)).astype(np.int64)  # up to a power of two
+    return [items.part(at) for _, at in _split(lengths)]
+
+
+# ---- matrix products -----------------------------------------------------------------------------
+
+
+def _matrices(dots: _Ragged, has_start: bool) -> Iterator[tuple[Ints, _Group]]:
+    """Yield the matrix products among dots of one length, each with the places of its dots."""
+    if len(dots.roots) < 4:
+        return
+    left, right = dots.tables(0)
+    found = _complete(left, right)
+    if not found and _is_shuffled(right):
+        order = np.argsort(right, axis=1, kind="stable")
+        left = np.take_along_axis(left, order, axis=1)
+        right = np.take_along_axis(right, order, axis=1)
+        found = _complete(left, right)
+    for members, rows, columns in found:  # members[i, j]: the dot of row i and column j
+        flat = members.ravel()
+        args = [rows, columns]
+        if has_start:
+            args.append(dots.starts[flat][:, None])
+        shape = (*members.shape, left.shape[1])
+        yield flat, _Group("mm", dots.roots[flat], args, shape)
+
+
+def _complete(left: Ints, right: Ints) -> list[tuple[Ints, Ints, Ints]]:
+    """Find the complete bipartite components between left and right tuples.
+
+    Returns, for each, the dots as a matrix of positions, and the operand tuples of its rows and its
+    columns; the side that changes faster along the trace is the one of the columns.
+    """
+    left_firsts, left_ids = _interned(left)
+    right_firsts, right_ids = _interned(right)
+    if min(len(left_firsts), len(right_firsts)) < 2:
+        return []
+    of_left, of_right = _components(left_ids, right_ids, len(left_firsts), len(right_firsts))
+    lefts, rights = np.bincount(of_left), np.bincount(of_right)
+    dots = np.bincount(of_left[left_ids])
+    complete = (lefts >= 2) & (rights >= 2) & (lefts * rights == dots)
+    if not complete.any():
+        return []
+    chosen = np.flatnonzero(complete[of_left[left_ids]])
+    found = []
+    for _, places in _split(of_left[left_ids[chosen]]):
+        members = chosen[places]
+        ls, at_left = _renumbered(left_ids[members])
+        rs, at_right = _renumbered(right_ids[members])
+        table = np.full((len(ls), len(rs)), -1, dtype=np.int64)
+        table[at_left, at_right] = members
+        if (table < 0).any():  # the same dot twice
+            continue
+        rows, columns = left[left_firsts[ls]], right[right_firsts[rs]]
+        left_is_faster = left_ids[members[0]] != left_ids[members[1]]
+        found.append((table.T, columns, rows) if left_is_faster else (table, rows, columns))
+    return found
+
+
+def _components(left_ids: Ints, right_ids: Ints, lefts: int, rights: int) -> tuple[Ints, Ints]:
+    """Number the connected components; returned for each left and for each right tuple."""
+    parent = list(range(lefts + rights))
+
+    def root(x: int) -> int:
+        while parent[x] != x:
+            parent[x] = parent[parent[x]]
+            x = parent[x]
+        return x
+
+    pairs = np.unique(left_ids * rights + right_ids)
+    for a, b in zip((pairs // rights).tolist(), (pairs % rights).tolist(), strict=True):
+        p, q = root(a), root(b + lefts)
+        if p != q:
+            parent[q] = p
+    roots = np.array([root(x) for x in range(lefts + rights)], dtype=np.int64)
+    return roots[:lefts], roots[lefts:]
+
+
+def _is_shuffled(rows: Ints) -> bool:
+    """Tell whether some rows have the same elements in another order."""
+    mixed = rows.astype(np.uint64) * _weights(1)[0]
+    sums = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
+    return len(np.unique(sums)) < len(_interned(rows)[0])
+
+
+def _weights(count: int) -> Any:
+    rng = np.random.default_rng(12345)  # any numbers will do: rows that differ must not collide
+    return rng.integers(1, 2**62, size=count, dtype=np.uint64) | np.uint64(1)
+
+
+def _interned(rows: Ints) -> tuple[Ints, Ints]:
+    """Number the different rows of a table in order; return where each first stands, and all."""
+    keys = (rows.astype(np.uint64) * _weights(rows.shape[1])).sum(axis=1, dtype=np.uint64)
+    firsts, ids = _renumbered_at(keys)
+    if (rows[firsts[ids]] != rows).any():  # they did collide
+        _, keys = np.unique(rows, axis=0, return_inverse=True)
+        firsts, ids = _renumbered_at(keys.ravel())
+    return firsts, ids
+
+
+def _renumbered_at(keys: Any) -> tuple[Ints, Ints]:
+    """Number keys in order of appearance; return where each first stands, and all numbers."""
+    _, firsts, ids = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return firsts[order], place[ids.ravel()]
+
+
+def _renumbered(ids: Ints) -> tuple[Ints, Ints]:
+    firsts, numbers = _renumbered_at(ids)
+    return ids[firsts], numbers
+
+
+# ---- slots ---------------------------------------------------------------------------------------
+
+
+def _laid_out(tape: Tape, canonical: Canonical) -> Program:
+    """Give every group a range of slots and every operand a Ref."""
+    levels = _groups(tape, canonical)
+    entries = tape.entries
+    if not tape.in_order:
+        _order_captured(tape, levels)
+    slot = np.full(entries.count, -1, dtype=np.int64)
+    inputs = [*entries.captured, *tape.arguments]
+    slot[inputs] = np.arange(len(inputs))
+    numbers = _constants_in_use(tape, levels)
+    slot[numbers] = len(inputs) + np.arange(len(numbers))
+    size = len(inputs) + len(numbers)
+    steps = []
+    for level in levels:
+        for part in level:
+            count = len(part.outs)
+            slot[part.outs] = np.arange(size, size + count)
+            args = tuple(ref_of(slot[arg]) for arg in part.args)
+            out = Ref(size, inner=count, inner_stride=1)
+            steps.append(Instruction(part.kind, part.shape, out, args, part.op))
+            size += count
+    same = canonical.same
+    return Program(
+        size=size,
+        inputs=len(inputs),
+        parameters=len(entries.captured),
+        constants=np.array([entries.numbers[at] for at in numbers], dtype=np.float64),
+        instructions=tuple(steps),
+        results=tuple(int(slot[same[at]]) for at in tape.results),
+        guards=tuple(Guard(int(slot[same[g.at]]), g.number, g.what) for g in tape.guards),
+    )
+
+
+def _order_captured(tape: Tape, levels: list[list[_Group]]) -> None:
+    """Put what the function closes over in the order in which matrices and dots have it.
+
+    So the weights of a layer lie row by row, whatever order the trace met them in.
+    """
+    entries = tape.entries
+    kinds = (("mm", "take"), ("dot",), ("sum", "map", "max", "argmax"))
+    groups = [part for some in kinds for level in levels for part in level if part.kind in some]
+    order = _in_order_of_use(entries.count, groups, entries.captured)
+    order.update(dict.fromkeys(entries.captured))
+    value_of = dict(zip(entries.captured, entries.captured_values, strict=True))
+    entries.captured = list(order)
+    entries.captured_values = [value_of[at] for at in order]
+
+
+def _constants_in_use(tape: Tape, levels: list[list[_Group]]) -> list[int]:
+    """The constants that a group or a result mentions, in order of use."""
+    entries = tape.entries
+    groups = [part for level in levels for part in level]
+    order = _in_order_of_use(entries.count, groups, list(entries.numbers))
+    ends = [*tape.results, *(guard.at for guard in tape.guards)]
+    order.update(dict.fromkeys(at for at in ends if entries.code[at] == CONSTANT))
+    return list(order)
+
+
+def _in_order_of_use(count: int, groups: list[_Group], wanted: list[int]) -> dict[int, None]:
+    """List those of the wanted entries that groups mention, in the order in which they do."""
+    is_wanted = np.zeros(count, dtype=bool)
+    is_wanted[wanted] = True
+    pieces = []
+    for part in groups:
+        for arg in part.args:
+            used = arg[is_wanted[arg]]
+            if len(used):
+                pieces.append(used)
+    return dict.fromkeys(np.concatenate(pieces).tolist() if pieces else ())

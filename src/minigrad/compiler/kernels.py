@@ -1,0 +1,153 @@
+"""The op table as loops over vectors, for the native VM: `header()` returns their text in C.
+
+Each rule is run once on terms, as for the header of the compiled engine, and printed for vectors: a
+choice computes both sides and selects by mask, and every function is that of `native/vecmath.h`. A
+kernel loads the operands that its formula reads, a vector at a time, and stores the result:
+
+    map_tanh   out[i] = tanh(a[i])            one for each op in `MAPS`
+    vjp_tanh   out[i] = g[i] * (the slope)    one for each partial; equal ones are shared
+
+The text is included once per instruction set, after `KERNEL` and `LANES` are defined as `vecmath.h`
+says, and gives `KERNEL(map)` and `KERNEL(vjp)`, which switch over `Op.code`. Start at `_kernel`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..cheader import TESTS, Term, TermMath, as_term, literal, postorder
+from ..ops import Op
+from .maps import MAPS
+
+__all__ = ["header"]
+
+_OPERANDS = ("a", "b", "c")
+_NUMBERS = ("g", "y", *_OPERANDS)  # what a formula may read; the arrays have capital letters
+_ONE, _MINUS_ONE = literal(1.0), literal(-1.0)
+
+
+def _is_test(term: Term) -> bool:
+    return any(f" {sign} " in term.pattern for sign in TESTS)
+
+
+def _written(term: Term, parts: list[str]) -> str:
+    """Write a term for vectors, given its parts."""
+    pattern = term.pattern
+    if not parts:
+        return pattern if pattern in _NUMBERS else f"SPLAT({pattern})"
+    if " ? " in pattern:
+        condition = parts[0] if _is_test(term.parts[0]) else f"((M)({parts[0]} != SPLAT(0.0)))"
+        return f"SELECT({condition}, {parts[1]}, {parts[2]})"
+    if _is_test(term):
+        pattern = pattern.replace("&&", "&").replace("||", "|")
+        return f"((M){pattern})".format(*parts)
+    return re.sub(r"^\w+", r"KERNEL(\g<0>)", pattern).format(*parts)
+
+
+def _formula(root: Term) -> tuple[list[str], list[str], str]:
+    """Return the numbers that a term reads, its local variables, and what it is worth.
+
+    Terms are shared by how they are written: what a rule says twice is computed once.
+    """
+    order = postorder(root)
+    text: dict[int, str] = {}
+    names: dict[str, str] = {}
+    lines: list[str] = []
+    for term in order:
+        written = _written(term, [text[id(part)] for part in term.parts])
+        if term.parts and term is not root:
+            if written not in names:
+                names[written] = f"t{len(names)}"
+                lines.append(
+                    f"const {'M' if _is_test(term) else 'V'} {names[written]} = {written};"
+                )
+            written = names[written]
+        text[id(term)] = written
+    patterns = {term.pattern for term in order}
+    return [name for name in _NUMBERS if name in patterns], lines, text[id(root)]
+
+
+def _kernel(arrays: str, root: Term, skips: bool) -> str:
+    """Write the arguments and the body of the loop that stores a term."""
+    reads, lines, result = _formula(root)
+    if skips:  # the result stays where g is not 0, or everywhere
+        lines.append("const M stays = (M)(g != SPLAT(0.0)) | ((M){} - !skips);")
+        result = f"(V)((M)({result}) & stays)"
+    body = "\n        ".join(
+        [
+            "const long left = n - i;",
+            *(f"const V {name} = KERNEL(load)({name.upper()} + i, left);" for name in reads),
+            *lines,
+            f"KERNEL(store)(out + i, left, {result});",
+        ]
+    )
+    unused = "".join(f" (void){name};" for name in arrays if name.lower() not in reads)
+    pointers = "".join(f", const double *{name}" for name in arrays)
+    return (
+        f"(long n, double *out{pointers}{', int skips' if skips else ''})\n{{\n"
+        f"    (void)n;{unused}\n"
+        f"    for (long i = 0; i < n; i += LANES) {{\n        {body}\n    }}\n}}\n"
+    )
+
+
+def _value(op: Op) -> Term:
+    return as_term(op.value(TermMath(), *map(Term, _OPERANDS[: op.arity])))
+
+
+def _share(op: Op, which: int) -> Term:
+    """What the operand `which` receives of the adjoint g."""
+    arguments = map(Term, _OPERANDS[: op.arity])
+    partial = as_term(op.partials[which](TermMath(), Term("y"), *arguments))
+    if partial.pattern == _ONE:
+        return Term("g")
+    return -Term("g") if partial.pattern == _MINUS_ONE else Term("g") * partial
+
+
+def header() -> str:
+    """Return the header: a kernel for each value and each partial, and the switches over them."""
+    kernels: dict[str, str] = {}  # the text of a kernel, and its name: no text stands twice
+    maps, vjps = [], []
+    for op in MAPS.values():
+        name = kernels.setdefault(_kernel("ABC", _value(op), skips=False), f"map_{op.name}")
+        maps.append(f"    case {op.code}: KERNEL({name})(n, out, a, b, c); return;\n")
+        for which in range(len(op.partials)):
+            text = _kernel("GYABC", _share(op, which), skips=True)
+            name = kernels.setdefault(text, f"vjp_{op.name}" + f"_{which}" * (op.arity != 1))
+            vjps.append(
+                f"    case {len(_OPERANDS) * op.code + which}: "
+                f"KERNEL({name})(n, out, g, y, a, b, c, skips); return;\n"
+            )
+    functions = [f"APART void KERNEL({name}){text}" for text, name in kernels.items()]
+    switches = _SWITCHES.format(maps="".join(maps), vjps="".join(vjps), operands=len(_OPERANDS))
+    return "\n".join([_HEAD, *functions, switches, _FOOT])
+
+
+_HEAD = """/* Made from the op table by minigrad/compiler/kernels.py; do not edit. */
+#include "vecmath.h"
+"""
+
+_SWITCHES = """/* out[i] = op(a[i], b[i], c[i]) */
+static void KERNEL(map)(int op, long n, double *out, const double *a, const double *b,
+                        const double *c)
+{{
+    switch (op) {{
+{maps}    }}
+}}
+
+/* out[i] = g[i] * partial number `which` of op; where it skips and g[i] is 0, out[i] is 0 */
+static void KERNEL(vjp)(int op, int which, int skips, long n, double *out, const double *g,
+                        const double *y, const double *a, const double *b, const double *c)
+{{
+    switch ({operands} * op + which) {{
+{vjps}    }}
+}}
+"""
+
+# Short names that the next instruction set, and the including file, may want for themselves.
+_FOOT = "".join(
+    f"#undef {name}\n"
+    for name in (
+        *("V", "M", "U", "W", "SPLAT", "SELECT", "FMA", "FUSED", "POLY"),
+        *("INLINE", "APART", "COUNT", "LANEWISE1", "LANEWISE2", "WITH_FAR_LANES"),
+    )
+)

@@ -1,0 +1,398 @@
+"""From a program to what the native machine reads: flat words, and index arrays where needed.
+
+Two passes. `stores` marks every += that is the first to reach its slots, so that it may write, and
+takes those slots out of the fill with zeros. `encode` brings operands into the few forms that the
+machine knows. There every instruction is a nest of three loops, (d0, d1, d2), and an operand says
+how far its slot moves in each of them:
+
+    affine    base + i0*s0 + i1*s1 + i2*s2
+    rows      base + index[i0*d1 + i1] + i2*s2
+    cells     base + index[(i0*d1 + i1)*d2 + i2]
+
+The nest is chosen here: loops that all operands walk through in one stride become one, and the
+innermost is one along which results follow each other in memory. `native/vm.c` checks everything
+again when it loads the words. Start at `encode`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .maps import MAPS
+from .program import Area, Flags, Instruction, Program, Ref, spaces
+from .trim import trim
+
+__all__ = ["Code", "encode", "stores"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# What the machine does; native/vm_program.h has the same list.
+_KINDS = ("each", "map", "vjp", "sum", "dot", "mm", "max", "argmax", "take", "put", "get", "fill")
+# Element by element without a kernel: = a, = -a, = a+b, = a-b, = a*b, += a, -= a, += a*b.
+_EACH = ("copy", "neg", "add", "sub", "mul", "gain", "lose", "gain_mul")
+_PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "neg": "neg", "hold": "copy"}
+_CODES = {kind: code for code, kind in enumerate(_KINDS)}
+_AFFINE, _ROWS, _CELLS = range(3)
+_STORES, _SKIPS, _REPEATS = 1, 2, 4
+
+
+# ---- first writers -------------------------------------------------------------------------------
+
+
+def stores(program: Program) -> Program:
+    """Let the first += to reach a range of slots write it, and leave the range unfilled."""
+    waits = Flags(program.size)  # slots with the 0 of a fill, which nobody has read or added to
+    needed = Flags(program.size)  # slots of fills with 0 that are not written before they are read
+    found: list[Instruction | Area] = []  # an area stands for what is left of a fill with 0
+    for i in program.instructions:
+        *operands, out = i.areas
+        for area in operands:
+            waits.set(area, False)
+        if i.kind == "fill" and i.number.hex() == _ZERO and _is_range(out):
+            waits.set(out)
+            needed.set(out)
+            found.append(out)
+            continue
+        if i.kind in _MAY_STORE and not i.stores and _is_range(out) and waits.all(out):
+            needed.set(out, False)
+            i = _storing(i)  # noqa: PLW2901
+        waits.set(out, False)
+        found.append(i)
+    instructions: list[Instruction] = []
+    for item in found:
+        instructions += _fills(needed, item) if isinstance(item, Area) else [item]
+    return replace(program, instructions=tuple(instructions))
+
+
+_ZERO = (0.0).hex()  # not -0
+_MAY_STORE = frozenset({"vjp", "add", "muladd", "mmadd", "get"})
+
+
+def _storing(i: Instruction) -> Instruction:
+    # What `replace` does, in a third of the time.
+    return Instruction(
+        i.kind, i.shape, i.out, i.args, i.op, i.which, i.number, stores=True, skips=i.skips
+    )
+
+
+def _fills(needed: Flags, area: Area) -> list[Instruction]:
+    places = area.first + np.flatnonzero(needed.array[area.first : area.last + 1])
+    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(places) else []
+    return [
+        Instruction("fill", (int(run[-1] - run[0]) + 1,), Ref(int(run[0]), 1, 1)) for run in runs
+    ]
+
+
+def _is_range(area: Area) -> bool:
+    """Tell whether the slots are a range, each there once, in any order."""
+    return area.slots is None and area.once
+
+
+# ---- operands ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Operand:
+    """Slots of an operand in a nest of loops: strides, or an index array."""
+
+    base: int
+    strides: list[int]
+    index: Array | None = None
+    form: int = _AFFINE
+
+
+def _levels(ref: Ref, rows: int) -> tuple[int, int, int] | None:
+    """(inner, outer stride, inner stride) of an even operand; inner is `rows` if one will do."""
+    if ref.cells is not None:
+        return None
+    if ref.rows is not None:
+        return _even(ref.rows)
+    inner, outer, step = ref.inner, ref.outer_stride, ref.inner_stride
+    if inner == 1:
+        return rows, 0, outer
+    if inner >= rows or outer == inner * step:
+        return rows, 0, step
+    return (inner, outer, step) if rows % inner == 0 else None
+
+
+def _even(starts: Array) -> tuple[int, int, int] | None:
+    """The levels of rows that an index array tells, if it has a single stride after all."""
+    rows = len(starts)
+    if rows == 1:
+        return 1, 0, 0
+    step = int(starts[1]) - int(starts[0])
+    # The last one gives nearly every other pattern away.
+    if int(starts[-1]) - int(starts[0]) != step * (rows - 1) or (np.diff(starts) != step).any():
+        return None
+    return rows, 0, step
+
+
+def _base(ref: Ref) -> int:
+    return ref.base if ref.rows is None else ref.base + int(ref.rows[0])
+
+
+def _indexed(ref: Ref, rows: int, terms: int, *, flat: bool = False) -> _Operand:
+    """Give an operand an index array: by rows if its terms have a stride, else by cells.
+
+    Its own array where it has one: it is shared with the operand's adjoints, which lie elsewhere.
+    """
+    by_rows = not flat and (ref.cells is None or terms == 1)
+    strides = [0, 0, ref.term_stride if by_rows and terms > 1 else 0]
+    form = _ROWS if by_rows else _CELLS
+    if ref.cells is not None:
+        return _Operand(ref.base, strides, ref.cells, form)
+    if ref.rows is not None and (by_rows or terms == 1):
+        return _Operand(ref.base, strides, ref.rows, form)
+    return _Operand(0, strides, ref.slots(rows, 1 if by_rows else terms).ravel(), form)
+
+
+def _nest(spaces: Sequence[tuple[Ref, int]], rows: int, terms: int) -> tuple[list[int], Any]:
+    """Put operands that share their rows into one nest: (d0, d1), and `terms` innermost."""
+    levels = [_levels(ref, rows) for ref, _ in spaces]
+    inner = next((level[0] for level in levels if level and level[0] != rows), rows)
+    operands = []
+    for (ref, own_terms), level in zip(spaces, levels, strict=True):
+        term = ref.term_stride if own_terms > 1 else 0
+        if level is None or level[0] not in (rows, inner):
+            operands.append(_indexed(ref, rows, own_terms))
+        elif level[0] == rows:
+            operands.append(_Operand(_base(ref), [level[2] * inner, level[2], term]))
+        else:
+            operands.append(_Operand(_base(ref), [level[1], level[2], term]))
+    return [rows // inner, inner, terms], operands
+
+
+def _single(spaces: Sequence[tuple[Ref, int]], rows: int) -> list[_Operand] | None:
+    """Put operands of one term into one loop, unless there is one with two strides."""
+    found = []
+    for ref, _ in spaces:
+        level = _levels(ref, rows)
+        if level is None:
+            found.append(_indexed(ref, rows, 1, flat=True))
+        elif level[0] == rows:
+            found.append(_Operand(_base(ref), [0, 0, level[2] if rows > 1 else 0]))
+        else:
+            return None
+    return found
+
+
+def _elementwise(spaces: Sequence[tuple[Ref, int]], rows: int, terms: int) -> Any:
+    """Nest operands of an instruction whose elements may be visited in any order."""
+    if terms == 1:
+        simple = _single(spaces, rows)
+        if simple is not None:
+            return [1, 1, rows], simple
+    dims, operands = _nest(spaces, rows, terms)
+    if all(operand.form == _AFFINE for operand in operands):
+        return _merged(dims, operands)
+    if terms > 1 and all(operand.form != _CELLS for operand in operands):
+        return dims, operands
+    # One long loop: operands that do not move evenly through all of it are spelled out.
+    flat = []
+    for (ref, _), operand in zip(spaces, operands, strict=True):
+        if operand.form == _AFFINE:
+            (_, _, d2), (moved,) = _merged(dims, [operand])
+            if d2 == rows * terms:
+                flat.append(moved)
+                continue
+        flat.append(_indexed(ref, rows, terms, flat=True))
+    return [1, 1, rows * terms], flat
+
+
+def _merged(dims: list[int], operands: list[_Operand]) -> tuple[list[int], list[_Operand]]:
+    """Drop loops of one turn, join loops that are one stride, and choose the innermost."""
+    loops = [(d, [op.strides[k] for op in operands]) for k, d in enumerate(dims) if d != 1]
+    joined: list[tuple[int, list[int]]] = []
+    for d, strides in loops:
+        if joined and all(
+            far == d * near for far, near in zip(joined[-1][1], strides, strict=True)
+        ):
+            joined[-1] = (joined[-1][0] * d, strides)
+        else:
+            joined.append((d, strides))
+    joined.sort(key=_innermost)
+    while len(joined) < 3:
+        joined.insert(0, (1, [0] * len(operands)))
+    moved = [
+        _Operand(op.base, [strides[n] for _, strides in joined]) for n, op in enumerate(operands)
+    ]
+    return [d for d, _ in joined], moved
+
+
+def _innermost(loop: tuple[int, list[int]]) -> tuple[int, int]:
+    """Rank loops: innermost (last) is one along which the machine can use whole vectors."""
+    d, (out, *args) = loop
+    if d >= 4 and out != 0 and all(stride in (0, 1) for stride in args):
+        return (4 if out == 1 else 3, d)
+    # A loop over terms of the same results comes next: the machine keeps them in registers.
+    return (2 if out == 0 else 1, d)
+
+
+def _matrix(ref: Ref, rows: int, terms: int) -> _Operand:
+    """A factor of a product: s0 along its rows, s2 along its terms."""
+    level = _levels(ref, rows)
+    if level is None or level[0] != rows:
+        return _indexed(ref, rows, terms)
+    return _Operand(_base(ref), [level[2], 0, ref.term_stride if terms > 1 else 0])
+
+
+def _grid(ref: Ref, m: int, n: int) -> _Operand:
+    """The m x n results of a product, or what they start from: s0 by row, s1 by column."""
+    level = _levels(ref, m * n)
+    if level is not None and level[0] == m * n:
+        return _Operand(_base(ref), [level[2] * n, level[2], 0])
+    if level is not None and level[0] == n:
+        return _Operand(_base(ref), [level[1], level[2], 0])
+    return _indexed(ref, m * n, 1)
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """A program as the machine reads it."""
+
+    words: Array  # int64
+    pool: Array  # int32: index arrays, one after the other
+    numbers: Array  # float64: what instructions fill with
+    size: int
+    inputs: int
+    constants: Array  # float64
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self.pool: list[Array] = []
+        self.places: dict[bytes | int, int] = {}  # in the pool, by contents and by identity
+        self.length = 0
+        self.numbers: list[float] = []
+
+    def write(
+        self,
+        kind: str,
+        dims: Sequence[int],
+        operands: Sequence[_Operand],
+        *,
+        op: int = 0,
+        which: int = 0,
+        flags: int = 0,
+        number: float = 0.0,
+    ) -> None:
+        place = len(self.numbers)
+        self.numbers.append(number)
+        self.words += (_CODES[kind], op, which, flags, *dims, place, len(operands))
+        for operand in operands:
+            at = 0 if operand.index is None else self._keep(operand.index)
+            self.words += (operand.form, operand.base, *operand.strides, at)
+
+    def _keep(self, index: Array) -> int:
+        """Return where in the pool an index array stands; many are used twice."""
+        at = self.places.get(id(index))
+        if at is not None:
+            return at
+        packed = np.ascontiguousarray(index, dtype=np.int32)
+        key = packed.tobytes()
+        if key not in self.places:
+            self.places[key] = self.length
+            self.length += len(packed)
+            self.pool.append(packed)
+        if packed is index:  # which the pool keeps alive: no other array gets its id
+            self.places[id(index)] = self.places[key]
+        return self.places[key]
+
+
+def encode(program: Program) -> Code:
+    """Write a program down for the machine."""
+    writer = _Writer()
+    for i in trim(program).instructions:
+        _ENCODERS[i.kind](writer, i)
+    pool = np.concatenate(writer.pool) if writer.pool else np.zeros(0, dtype=np.int32)
+    return Code(
+        np.array(writer.words, dtype=np.int64),
+        pool,
+        np.array(writer.numbers, dtype=np.float64),
+        program.size,
+        program.inputs,
+        np.array(program.constants, dtype=np.float64),
+    )
+
+
+def _each(writer: _Writer, name: str, refs: Sequence[tuple[Ref, int]], *shape: int) -> None:
+    rows, terms = shape
+    dims, operands = _elementwise(refs, rows, terms)
+    writer.write("each", dims, operands, op=_EACH.index(name))
+
+
+def _encode_map(writer: _Writer, i: Instruction) -> None:
+    n = i.shape[0]
+    refs = [(ref, 1) for ref in (i.out, *i.args)]
+    if i.op in _PLAIN:
+        _each(writer, _PLAIN[i.op], refs, n, 1)
+        return
+    dims, operands = _elementwise(refs, n, 1)
+    writer.write("map", dims, operands, op=MAPS[i.op].code)
+
+
+def _encode_vjp(writer: _Writer, i: Instruction) -> None:
+    n = i.shape[0]
+    g = i.args[0]
+    if i.op in ("add", "sub", "neg"):
+        loses = i.op == "neg" or (i.op == "sub" and i.which == 1)
+        name = ("neg" if loses else "copy") if i.stores else ("lose" if loses else "gain")
+        _each(writer, name, [(i.out, 1), (g, 1)], n, 1)
+        return
+    if i.op == "mul" and not i.skips:
+        factor = i.args[3 - i.which]
+        name = "mul" if i.stores else "gain_mul"
+        _each(writer, name, [(i.out, 1), (g, 1), (factor, 1)], n, 1)
+        return
+    dims, operands = _elementwise([(ref, 1) for ref in (i.out, *i.args)], n, 1)
+    flags = _STORES * i.stores | _SKIPS * i.skips
+    writer.write("vjp", dims, operands, op=MAPS[i.op].code, which=i.which, flags=flags)
+
+
+def _encode_accumulation(writer: _Writer, i: Instruction) -> None:
+    rows, terms = i.shape
+    names = ("copy", "gain") if i.kind == "add" else ("mul", "gain_mul")
+    refs = [(ref, terms) for ref in (i.out, *i.args)]
+    _each(writer, names[0] if i.stores else names[1], refs, rows, terms)
+
+
+def _encode_reduction(writer: _Writer, i: Instruction) -> None:
+    rows, terms = i.shape
+    *args, out = [(ref, own) for ref, _, own in spaces(i)]
+    dims, operands = _nest([out, *args], rows, terms)
+    writer.write(i.kind, dims, operands, flags=_STORES * i.stores)
+
+
+def _encode_fill(writer: _Writer, i: Instruction) -> None:
+    dims, operands = _elementwise([(i.out, 1)], i.shape[0], 1)
+    writer.write("fill", dims, operands, number=i.number)
+
+
+def _encode_matrix(writer: _Writer, i: Instruction) -> None:
+    m, n, terms = i.shape
+    operands = [_grid(i.out, m, n), _matrix(i.args[0], m, terms), _matrix(i.args[1], n, terms)]
+    operands += [_grid(ref, m, n) for ref in i.args[2:]]
+    flags = _STORES
+    if i.kind == "mmadd" and not i.stores:
+        flags = 0 if i.areas[-1].once else _REPEATS
+    writer.write("mm", [m, n, terms], operands, flags=flags)
+
+
+_ENCODERS = {
+    "map": _encode_map,
+    "vjp": _encode_vjp,
+    "add": _encode_accumulation,
+    "muladd": _encode_accumulation,
+    "mm": _encode_matrix,
+    "mmadd": _encode_matrix,
+    "fill": _encode_fill,
+    **dict.fromkeys(("sum", "dot", "max", "argmax", "take", "put", "get"), _encode_reduction),
+}

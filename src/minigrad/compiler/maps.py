@@ -1,0 +1,40 @@
+"""What a `map` instruction can do to each element: the rows of the op table, and a few more.
+
+The build reads this room when it makes the native kernels, so it needs nothing but the table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops import TABLE, Op
+
+__all__ = ["MAPS"]
+
+
+def _flag(m: Any, condition: Any) -> Any:
+    return m.where(condition, 1.0, 0.0)
+
+
+def _extra(name: str, arity: int, value: Any) -> Op:
+    """A row that only programs have: tests, as 1.0 and 0.0, and a number that is not followed."""
+    code = len(TABLE) + len(_EXTRA)
+    none = tuple([lambda m, y, *xs: 0.0] * arity)
+    row = Op(name, code, name, arity, value, none, None, (), (), "", False)
+    _EXTRA.append(row)
+    return row
+
+
+_EXTRA: list[Op] = []
+_extra("less", 2, lambda m, a, b: _flag(m, a < b))
+_extra("less_equal", 2, lambda m, a, b: _flag(m, a <= b))
+_extra("equal", 2, lambda m, a, b: _flag(m, m.equal(a, b)))
+_extra("both", 2, lambda m, a, b: a * b)
+_extra("either", 2, lambda m, a, b: _flag(m, a + b > 0.0))
+_extra("invert", 1, lambda m, a: 1.0 - a)
+_extra("hold", 1, lambda m, a: a)
+
+# Every operation that a `map` or `vjp` may name: the rows of one to three operands.
+MAPS: dict[str, Op] = {
+    op.name: op for op in [*TABLE, *_EXTRA] if op.arity in (1, 2, 3) and not op.is_composite
+}

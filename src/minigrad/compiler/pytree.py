@@ -1,0 +1,293 @@
+"""Arguments as a flat list of numbers and a key that says what they were.
+
+Floats, Values, ints and arrays are what a program computes with: they may differ from call to call.
+Everything else (texts, booleans, None, models) is part of the key: another one is another program.
+Lists, tuples, dicts and NumPy arrays may hold both, nested as deep as one likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from math import prod
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from ..coerce import as_float, is_number
+from ..quick import refill
+from ..scalar import Value
+from .reading import Reading, Scribe
+
+__all__ = [
+    "Flat",
+    "array_of",
+    "flat_call",
+    "flatten",
+    "is_as_outlined",
+    "lifted",
+    "outline",
+    "rebuild",
+    "restore",
+    "same_call",
+]
+
+_EXACT = 2**53  # whole numbers beyond have no float of their own
+_STATIC = (str, bytes, bool, np.bool_, type(None), type)
+
+
+class Flat:
+    """The numbers of some arguments, in order, and what is needed to tell and to rebuild them."""
+
+    __slots__ = ("fixed", "kept", "key", "numbers", "sources", "tree")
+
+    def __init__(self, tree: Any = None, numbers: Any = None, key: Any = None) -> None:
+        self.tree = tree  # what was flattened
+        self.numbers: Any = [] if numbers is None else numbers
+        self.key = key
+        self.sources: list[Any] = []  # (position, Value) of those that are Values
+        self.fixed: frozenset[int] = (
+            frozenset()
+        )  # ids of Values that are what they are, see `flat_call`
+        self.kept: list[Any] = []  # objects in the key by identity, kept alive
+
+
+def flat_call(
+    args: tuple[Any, ...], kwargs: dict[str, Any], fixed: frozenset[int] = frozenset()
+) -> Flat:
+    """Flatten the arguments of a call.
+
+    The Values with ids in `fixed` are no numbers that may differ from call to call, but part of the
+    key: the function gets them as they are, as if it closed over them.
+    """
+    flat = Flat((args, kwargs))
+    flat.fixed = fixed
+    flat.key = (flatten(args, flat), flatten(kwargs, flat) if kwargs else None)
+    return flat
+
+
+def same_call(
+    args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, count: int, fixed: frozenset[int]
+) -> Flat | None:
+    """Flatten the arguments of a call that is to have this key, hence `count` numbers; or None.
+
+    This is what `flat_call` does, at the price of a look at each argument.
+    """
+    numbers = np.empty(count)
+    flat = Flat((args, kwargs), numbers, key)
+    of_args, of_kwargs = key
+    at = refill(args, of_args, numbers, 0, flat.sources, _refill_other)
+    if at < 0 or (of_kwargs is None) is not (not kwargs):
+        return None
+    if kwargs and refill(kwargs, of_kwargs, numbers, at, flat.sources, _refill_other) < 0:
+        return None
+    if fixed and flat.sources and not fixed.isdisjoint([id(value) for _, value in flat.sources]):
+        return None
+    return flat
+
+
+def _refill_other(tree: Any, key: Any, numbers: Any, at: int, sources: list[Any]) -> int:
+    """What `quick.refill` does, for kinds that are less common."""
+    if isinstance(tree, np.ndarray) and tree.dtype.kind in "fiu":
+        if key != (np.ndarray, tree.shape, _kind_of(tree)):
+            return -1
+        numbers[at : at + tree.size] = tree.reshape(-1)
+        return at + tree.size
+    part = Flat()
+    if flatten(tree, part) != key:
+        return -1
+    count = len(part.numbers)
+    if count:
+        numbers[at : at + count] = part.numbers
+        sources += [(at + k, value) for k, value in part.sources]
+    return at + count
+
+
+def flatten(tree: Any, flat: Flat) -> Any:
+    """Append the numbers of a tree to `flat`; return its key."""
+    kind = type(tree)
+    if kind is list or kind is tuple:
+        return _flatten_sequence(tree, kind, flat)
+    if kind is float:
+        flat.numbers.append(tree)
+        return float
+    if kind is int:
+        if -_EXACT <= tree <= _EXACT:
+            flat.numbers.append(float(tree))
+            return int
+        return ("number", tree)
+    if isinstance(tree, Value):
+        if id(tree) in flat.fixed:
+            return ("fixed", tree)
+        flat.sources.append((len(flat.numbers), tree))
+        flat.numbers.append(tree._fields()[0])
+        return Value
+    if kind is dict:
+        return (dict, tuple((name, flatten(part, flat)) for name, part in tree.items()))
+    if isinstance(tree, np.ndarray):
+        return _flatten_array(tree, flat)
+    if isinstance(tree, tuple):  # a named one
+        return (kind, tuple(flatten(part, flat) for part in tree))
+    if isinstance(tree, list):
+        return (list, tuple(flatten(part, flat) for part in tree))
+    if isinstance(tree, _STATIC):
+        return ("static", kind, tree)
+    if isinstance(tree, int):  # of an Enum, say: it may be asked what it is
+        return ("static", kind, tree)
+    if isinstance(tree, np.integer):
+        return flatten(int(tree), flat)
+    if is_number(tree):
+        flat.numbers.append(as_float(tree, "a compiled function's argument"))
+        return float
+    flat.kept.append(tree)
+    return ("object", id(tree))
+
+
+def _flatten_sequence(tree: Sequence[Any], kind: type, flat: Flat) -> Any:
+    kinds = set(map(type, tree))
+    if len(kinds) == 1:  # most lists are of one kind: no call for each element
+        only = kinds.pop()
+        if only is float:
+            flat.numbers.extend(tree)
+            return (kind, len(tree), float)
+        if only is int and max(tree) <= _EXACT and min(tree) >= -_EXACT:
+            flat.numbers.extend(map(float, tree))
+            return (kind, len(tree), int)
+    return (kind, tuple([flatten(part, flat) for part in tree]))
+
+
+def _kind_of(array: Any) -> Any:
+    """Tell what an array of numbers is taken for: float, int, or None for too large ones."""
+    if array.dtype.kind == "f":
+        return float
+    if array.size and (array.max() > _EXACT or array.min() < -_EXACT):
+        return None
+    return int
+
+
+def _flatten_array(tree: Any, flat: Flat) -> Any:
+    if tree.dtype.kind in "fiu":
+        kind = _kind_of(tree)
+        if kind is not None:
+            flat.numbers.extend(tree.astype(np.float64).ravel().tolist())
+            return (np.ndarray, tree.shape, kind)
+    if tree.dtype.kind == "O":
+        return (np.ndarray, tree.shape, tuple(flatten(part, flat) for part in tree.ravel()))
+    return ("static", np.ndarray, tree.shape, tree.dtype.str, tree.tobytes())
+
+
+def rebuild(flat: Flat, leaves: Sequence[Value], scribe: Scribe) -> Any:
+    """Build the arguments that a traced function gets: Values and Readings in place of numbers."""
+    position = iter(leaves)
+
+    def whole(number: Any) -> Reading:
+        return Reading(scribe, next(position), int(number))
+
+    return _mapped(flat.tree, lambda x: x if id(x) in flat.fixed else next(position), whole)
+
+
+def outline(tree: Any) -> list[tuple[Any, list[Any]]]:
+    """List the containers of a tree, each with what lies in it."""
+    found = []
+    rest = [tree]
+    while rest:
+        each = rest.pop()
+        if isinstance(each, (list, tuple, dict)):
+            parts = list(each.values() if isinstance(each, dict) else each)
+            found.append((each, parts))
+            rest += parts
+    return found
+
+
+def is_as_outlined(before: list[tuple[Any, list[Any]]]) -> bool:
+    """Tell whether the very same things still lie in the containers."""
+    for container, parts in before:
+        now = list(container.values() if isinstance(container, dict) else container)
+        if len(now) != len(parts) or not all(map(is_, now, parts)):
+            return False
+    return True
+
+
+def lifted(tree: Any) -> Any:
+    """Make Values of the floats of a tree, as in a trace: for a function that is run as it is."""
+    return _mapped(tree, lambda x: x if isinstance(x, Value) else Value(x), lambda x: x)
+
+
+def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any:
+    """Build what has this key with other numbers: derivatives, so 0.0 for whole numbers."""
+    position = iter(numbers)
+    objects = {id(thing): thing for thing in kept}
+
+    def taken(count: int, kind: type) -> list[float]:
+        found = list(islice(position, count))
+        return [0.0] * count if kind is int else found
+
+    def built(key: Any) -> Any:
+        if isinstance(key, type):
+            return taken(1, key)[0]
+        kind, *rest = key
+        if kind == "object":
+            return objects[rest[0]]
+        if kind in ("number", "fixed"):
+            return rest[0]
+        if kind == "static":
+            return rest[1] if len(rest) == 2 else _array_of(*rest[1:])
+        if kind is dict:
+            return {name: built(part) for name, part in rest[0]}
+        if kind is np.ndarray:
+            shape, inside = rest
+            if isinstance(inside, type):
+                return np.array(taken(prod(shape), inside)).reshape(shape)
+            return _shaped([built(part) for part in inside], shape)
+        alike = len(rest) == 2  # a length and a kind: see _flatten_sequence
+        parts = taken(*rest) if alike else [built(part) for part in rest[0]]
+        if kind is list:
+            return parts
+        return tuple(parts) if kind is tuple else kind(*parts)
+
+    return built(key)
+
+
+def _array_of(shape: tuple[int, ...], kind: str, content: bytes) -> Any:
+    return np.frombuffer(content, dtype=kind).reshape(shape).copy()
+
+
+def array_of(things: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """Make an array of objects."""
+    found = np.empty(len(things), dtype=object)
+    for k, thing in enumerate(things):  # one by one, else NumPy asks them whether they are arrays
+        found[k] = thing
+    return found.reshape(shape)
+
+
+def _shaped(parts: list[Any], shape: tuple[int, ...]) -> Any:
+    if parts and all(type(part) is float for part in parts):
+        return np.array(parts).reshape(shape)
+    return array_of(parts, shape)
+
+
+def _mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) -> Any:
+    """Replace the numbers of a tree, in the order of `flatten`."""
+    kind = type(tree)
+    if isinstance(tree, Value) or kind is float:
+        return real(tree)
+    if isinstance(tree, _STATIC):
+        return tree
+    if kind is int or isinstance(tree, np.integer):
+        return whole(tree) if -_EXACT <= tree <= _EXACT else tree
+    if isinstance(tree, int):
+        return tree
+    if isinstance(tree, tuple) and kind is not tuple:
+        return kind(*[_mapped(part, real, whole) for part in tree])
+    if isinstance(tree, (list, tuple)):
+        parts = [_mapped(part, real, whole) for part in tree]
+        return parts if isinstance(tree, list) else tuple(parts)
+    if kind is dict:
+        return {name: _mapped(part, real, whole) for name, part in tree.items()}
+    if isinstance(tree, np.ndarray) and (
+        tree.dtype.kind == "O" or (tree.dtype.kind in "fiu" and _kind_of(tree) is not None)
+    ):
+        parts = [_mapped(part, real, whole) for part in tree.ravel().tolist()]
+        return _shaped(parts, tree.shape)
+    return real(tree) if is_number(tree) else tree

@@ -1,0 +1,32 @@
+"""A tape: the entries of a trace (see `entries`), and which of them matter to the outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..entries import ARGMAX, CONSTANT, DOT, INPUT, MAX, SUM, TAKE, Entries
+
+__all__ = ["ARGMAX", "CONSTANT", "DOT", "INPUT", "MAX", "SUM", "TAKE", "Guard", "Tape"]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The program holds only while an entry (later: a slot) has this number."""
+
+    at: int
+    number: float
+    what: str  # for people: what depends on it, and where
+
+
+@dataclass
+class Tape:
+    """What a function did to its inputs."""
+
+    entries: Entries
+    arguments: list[int] = field(default_factory=list)  # entries of the arguments, in order
+    results: list[int] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    in_order: bool = False  # whether somebody relies on the order of what was captured
+
+    def __len__(self) -> int:
+        return self.entries.count

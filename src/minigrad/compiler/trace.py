@@ -1,0 +1,229 @@
+"""Run a function once and write down what it does: Value code in, a `Tape` out.
+
+The function runs on the eager engine, on Values of its own in place of the numbers it is given, so
+it may use everything that Python has. The engine tells the `Trace` of every node (`modes.tracing`).
+Values that the function closes over are recognised by not having been made here; they are inputs of
+the program too, and read afresh at each call. Start at `trace`.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from .. import ieee
+from ..entries import Entries
+from ..errors import TraceError
+from ..guard import calling_line
+from ..modes import is_recording, recording, tolerant, tracer, tracing
+from ..ops import OPS, TABLE, first_largest
+from ..scalar import Value, begin_pass, end_pass, recorded
+from .maps import MAPS
+from .reading import Condition, Reading, open_builtins
+from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Guard, Tape
+
+__all__ = ["Trace", "collector_off", "trace"]
+
+_lock = threading.RLock()  # one trace at a time: it stands in for max and min meanwhile
+_WHERE, _DIV = OPS["where"].code, OPS["div"].code
+_HOLD = MAPS["hold"].code
+_ARITY = [row.arity for row in TABLE]
+_SPECIAL = {"max": MAX, "argmax": ARGMAX, "take": TAKE}
+# No gradient goes through these: whether their operands are held makes no difference.
+_SEES_THROUGH = {"max", "argmax", "less", "less_equal", "equal"}
+
+
+class Trace:
+    """The tracer (see `modes.Tracer`) and scribe (see `reading.Scribe`) of one run."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Value] = []  # in the order in which they were made
+        self.kinds: dict[int, str] = {}  # of nodes that only programs have, by id
+        self.held: set[int] = set()  # made inside no_grad()
+        self.guards: dict[int, tuple[Value, float, str]] = {}
+        self._reads: dict[int, Reading] = {}
+        self._is_own = False  # whether a node is being made for the trace itself
+
+    # ---- as the tracer of the engine ------------------------------------------------------------
+
+    def made(self, node: Value) -> None:
+        if not is_recording():
+            self.held.add(id(node))
+
+    def read(self, node: Value) -> Reading:
+        known = self._reads.get(id(node))
+        if known is None:
+            number = node._fields()[0]
+            known = Reading(self, self.special("hold", (node,), number), number)
+            self._reads[id(node)] = known
+        return known
+
+    def compared(self, kind: str, a: Any, b: Any) -> Any:
+        open_a, open_b = (x if isinstance(x, Reading) else self._reading(x) for x in (a, b))
+        if open_a is None or open_b is None:
+            return NotImplemented
+        return open_a < open_b if kind == "less" else open_a <= open_b
+
+    def _reading(self, x: Any) -> Any:
+        if isinstance(x, Value):
+            return Reading(self, x, x._fields()[0])
+        try:
+            return Reading(self, Value(x), x)
+        except TypeError:
+            return None
+
+    def chosen(self, condition: Any, a: Any, b: Any) -> Any:
+        if not isinstance(condition, Condition):
+            return None
+        pair = [getattr(x, "_traced_node", x) for x in (a, b)]
+        picked = pair[0] if condition.number else pair[1]
+        number = picked._fields()[0] if isinstance(picked, Value) else float(picked)
+        return self.special("where", (condition._traced_node, *pair), number)
+
+    def largest(self, xs: Sequence[Any]) -> tuple[Any, Any]:
+        nodes = tuple(_as_value(x) for x in xs)
+        _, at = first_largest(ieee, [node._fields()[0] for node in nodes])
+        position = Reading(self, self.special("argmax", nodes, float(at)), at)
+        return position._taken_from(nodes), position
+
+    def highest(self, xs: Sequence[Any]) -> Reading:
+        number, _ = first_largest(ieee, [getattr(x, "number", x) for x in xs])
+        node = self.special("max", tuple(xs), float(number))
+        return Reading(self, node, number)
+
+    def by_hand(self) -> None:
+        if not self._is_own:
+            self.refused("makes a node by hand, whose rule nobody knows")
+
+    def refused(self, what: str) -> NoReturn:
+        raise TraceError(
+            f"a compiled function {what}, at {calling_line()}. A program computes results from "
+            "inputs and nothing else: do this outside, around the call."
+        )
+
+    # ---- as the scribe of readings --------------------------------------------------------------
+
+    def special(self, kind: str, operands: tuple[Any, ...], number: float) -> Value:
+        nodes = [x if type(x) is Value else _as_value(x) for x in operands]
+        self._is_own = True
+        try:
+            node = Value(number, nodes)
+        finally:
+            self._is_own = False
+        self.kinds[id(node)] = kind
+        return node
+
+    def guard(self, node: Value, number: float, what: str) -> None:
+        if id(node) not in self.guards:
+            self.guards[id(node)] = (node, number, f"{what}, at {calling_line()}")
+
+    def is_here(self) -> bool:
+        return tracer() is self
+
+
+def _as_value(x: Any) -> Value:
+    x = getattr(x, "_traced_node", x)
+    return x if isinstance(x, Value) else Value(x)
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """Tracing and compiling only make objects; looking for garbage among them takes longer."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def trace(function: Callable[[Trace], Sequence[Any]], arguments: Sequence[Value]) -> Tape:
+    """Run `function`, which returns its results, and return what it did to `arguments`.
+
+    It is handed the trace, to make readings of those arguments that are whole numbers.
+    """
+    with _lock, collector_off():
+        scribe = Trace()
+        with (
+            tolerant(),
+            recording(),
+            tracing(scribe),
+            open_builtins(scribe),
+            recorded(scribe.nodes),
+        ):
+            results = [_as_value(x) for x in function(scribe)]
+        begin_pass()  # marks are in use
+        try:
+            return _written(scribe, arguments, results)
+        finally:
+            end_pass()
+
+
+def _written(scribe: Trace, arguments: Sequence[Value], results: Sequence[Value]) -> Tape:
+    """Turn nodes into entries. Nothing here looks at a number that could differ at another call."""
+    entries = Entries()
+    describe = _Describe(entries, scribe)
+    try:
+        entries.read(scribe.nodes, arguments, describe, frozenset(scribe.held))
+        tape = Tape(entries, list(range(len(arguments))))
+        tape.results = [entries.entry(node) for node in results]
+        for node, number, what in scribe.guards.values():
+            at = entries.entry(node)
+            if entries.code[at] != CONSTANT:
+                tape.guards.append(Guard(at, number, what))
+    finally:
+        entries.forget([*scribe.nodes, *arguments])
+    return tape
+
+
+class _Describe:
+    """Writes nodes that have more than a row and two operands."""
+
+    def __init__(self, entries: Entries, scribe: Trace) -> None:
+        self.entries, self.kinds, self.held = entries, scribe.kinds, scribe.held
+
+    def __call__(self, node: Value, operands: tuple[int, ...]) -> int:
+        entries = self.entries
+        number, code, a, _, da, db, rare = node._fields()
+        kind = self.kinds.get(id(node))
+        if kind is None and not code and not operands:
+            return entries.constant(number)  # a leaf with a label
+        by_hand = rare is not None and (rare.step is not None or rare.prev is not None)
+        if kind is None and (not code or by_hand):
+            raise TraceError(
+                f"a compiled function makes the node {node._op!r} by hand (children, _prev or "
+                "_backward). Its rule is not known: build it from minigrad's operations."
+            )
+        if kind is None and _ARITY[code] == 2 and len(operands) < 2:  # the other one is a number
+            other = entries.constant(da if a is None else db)
+            operands = (other, *operands) if a is None else (*operands, other)
+        if id(node) in self.held:
+            operands = tuple(entries.add(_HOLD, at) for at in operands)
+        if kind in _SEES_THROUGH:
+            operands = tuple(map(self._behind_hold, operands))
+        if kind in _SPECIAL:
+            return entries.add_many(_SPECIAL[kind], operands)
+        row = MAPS[kind] if kind is not None else TABLE[code]
+        if code == _WHERE and kind is None:
+            return operands[0]
+        if row.name in ("sum", "mean"):
+            total = entries.add_many(SUM, (entries.constant(0.0), *operands))
+            if row.name == "sum":
+                return total
+            return entries.add(_DIV, total, entries.constant(float(len(operands))))
+        if row.name == "dot":
+            entries.constant(0.0)  # where it starts from
+            return entries.add_many(DOT, operands)
+        if row.arity in (1, 2):
+            return entries.add(row.code, *operands)
+        if row.arity == 3:
+            return entries.add_many(row.code, operands)
+        raise TraceError(f"{row.name} cannot be compiled; build it from other operations.")
+
+    def _behind_hold(self, at: int) -> int:
+        held: int = self.entries.first[at]
+        return held if self.entries.code[at] == _HOLD else at

@@ -1,0 +1,118 @@
+"""Take the padding out of instructions whose rows differ in length.
+
+Grouping pads short sums with zeros, so that a triangle of attention is one instruction. For people
+and for NumPy that is best; the native machine is faster on several instructions without padding,
+whose operands lie evenly again. `trim` splits an instruction by the true lengths of its rows:
+
+    sum, dot       without trailing terms that are the constant 0 (where there is a start: adding 0
+                   to it changes nothing)
+    max            without trailing copies of the first term
+    add, muladd    without trailing results that nobody reads: adjoints of constants
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .program import Flags, Instruction, Program, Ref, ref_of, spaces
+
+__all__ = ["trim"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+_STARTED = {"sum": 2, "dot": 3}  # how many operands they have with a start
+_MAY_BE_PADDED = frozenset({"sum", "dot", "max", "add", "muladd"})
+
+
+def trim(program: Program) -> Program:
+    """Split padded instructions by the lengths of their rows."""
+    if not any(map(_is_uneven, program.instructions)):
+        return program
+    zero = np.zeros(program.size, dtype=bool)
+    constants = np.asarray(program.constants)
+    zero[program.inputs : program.inputs + len(constants)] = (constants == 0.0) & ~np.signbit(
+        constants
+    )
+    dead = _dead(program)
+    found: list[Instruction] = []
+    for step in program.instructions:
+        padding = _padding(step, zero, dead) if _is_uneven(step) else None
+        found += [step] if padding is None else _split(step, padding)
+    return replace(program, instructions=tuple(found))
+
+
+def _is_uneven(step: Instruction) -> bool:
+    """Tell whether an operand of several terms has no pattern: only then may it have padding."""
+    if step.kind not in _MAY_BE_PADDED or step.shape[1] == 1:
+        return False
+    return any(ref.cells is not None for ref, _, terms in spaces(step) if terms > 1)
+
+
+def _dead(program: Program) -> Array:
+    """Mark the adjoints of constants, unless somebody reads them."""
+    dead = Flags(program.size)
+    if program.adjoints:
+        first = program.adjoints + program.inputs
+        stop = first + len(program.constants)
+        dead.array[first:stop] = True
+        dead.array[list(program.results)] = False
+        for step in program.instructions:
+            for area in step.areas[:-1]:
+                if area.first < stop and area.last >= first:
+                    dead.set(area, False)
+    return dead.array
+
+
+def _padding(step: Instruction, zero: Array, dead: Array) -> Array | None:
+    """Mark terms (row, term) that can go, or return None if there are none to speak of."""
+    if step.kind in _STARTED and len(step.args) == _STARTED[step.kind]:
+        padding: Array = np.ones(step.shape, dtype=bool)
+        for ref in step.args[:-1]:
+            padding &= zero[ref.slots(*step.shape)]
+        return padding
+    if step.kind == "max":
+        slots: Array = step.args[0].slots(*step.shape)
+        return np.equal(slots, slots[:, :1])
+    if step.kind in ("add", "muladd") and not step.stores:
+        return np.asarray(dead[step.out.slots(*step.shape)])
+    return None
+
+
+def _split(step: Instruction, padding: Array) -> list[Instruction]:
+    """Make an instruction of the rows of each length."""
+    rows, terms = padding.shape
+    kept = ~padding
+    lengths = np.where(kept.any(axis=1), terms - kept[:, ::-1].argmax(axis=1), 0)
+    if step.kind not in ("add", "muladd"):
+        lengths = np.maximum(lengths, 1)
+    sizes = sorted(set(lengths.tolist()))
+    if lengths.sum() > 0.8 * rows * terms or len(sizes) > max(1, rows // 4):
+        return [step]
+    operands = [(ref, ref.slots(n, k)) for ref, n, k in spaces(step)]
+    found = []
+    for length in sizes:
+        if length:
+            chosen = np.flatnonzero(lengths == length)
+            which = ref_of(chosen[:, None])
+            *args, out = [
+                _strided(ref, stride, which)
+                if which.rows is None and (stride := ref.stride(rows)) is not None
+                else ref_of(table[chosen, :length])
+                for ref, table in operands
+            ]
+            shape = (len(chosen), length)
+            found.append(Instruction(step.kind, shape, out, tuple(args)))
+    return found
+
+
+def _strided(ref: Ref, stride: int, rows: Ref) -> Ref:
+    """Choose rows that lie in strides, from an operand whose rows do."""
+    return Ref(
+        ref.base + rows.base * stride,
+        rows.inner,
+        rows.outer_stride * stride,
+        rows.inner_stride * stride,
+        ref.term_stride,
+    )

@@ -1,0 +1,428 @@
+# cython: boundscheck=False, wraparound=False
+"""A trace as a flat list of operations, and the scans over it that see every single one.
+
+Entry `k` has an operation `code[k]` and operands `first[k]`, `second[k]`, which are earlier entries
+(-1: none); operations of more operands have them in `more[k]`. Codes are those of the op table and
+a few of the compiler's own. Numbers are entries too, one for each bit pattern.
+
+The rest of the compiler works on whole arrays; here are the loops that cannot: reading the nodes of
+a trace (`read`), finding out what is needed and putting sums into one form (`canonical`). Compiled,
+they take some tens of nanoseconds for an operation.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import shim as cython
+from .errors import TraceError
+from .node import HAS_RARE
+from .ops import OPS, TABLE
+
+if False:  # for the compiler, which reads the next line; nobody runs it
+    import cython  # type: ignore
+
+__all__ = ["ARGMAX", "CONSTANT", "DOT", "INPUT", "MAX", "SUM", "TAKE", "Canonical", "Entries"]
+
+INPUT, CONSTANT = -1, -2
+SUM, DOT, MAX, ARGMAX, TAKE = 101, 102, 103, 104, 105
+_INPUT, _CONSTANT, _SUM, _DOT = INPUT, CONSTANT, SUM, DOT  # compiled, C numbers
+
+_ADD = OPS["add"].code
+_MUL = OPS["mul"].code
+_WHERE = OPS["where"].code
+_bits = struct.Struct("<d").pack
+_arity = array("i", [-1 if row.arity is None else row.arity for row in TABLE])
+
+
+def _room(count: int) -> array[int]:
+    return array("i", bytes(4 * count))
+
+
+class Canonical:
+    """What `canonical` finds; all but `wide` are arrays of whole numbers.
+
+    `maps` are entries of one or two operands. A sum has a root (the entry it stands for), an entry
+    to start from or -1, and its terms, from `sum_ends[k - 1]` to `sum_ends[k]`; a dot has pairs of
+    factors instead. `wide` are entries of other numbers of operands, with them. `same[k]` stands in
+    for k.
+    """
+
+    level: Any
+    same: Any
+    maps: Any
+    sum_roots: Any
+    sum_starts: Any
+    sum_ends: Any
+    sum_terms: Any
+    dot_roots: Any
+    dot_starts: Any
+    dot_ends: Any
+    lefts: Any
+    rights: Any
+    wide: list[tuple[int, tuple[int, ...]]]
+
+
+@cython.final
+@cython.cclass
+class Entries:
+    """The operations of a trace."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.code, self.first, self.second = _room(1024), _room(1024), _room(1024)
+        self._look()
+        self.more: dict[int, tuple[int, ...]] = {}
+        self.numbers: dict[int, float] = {}  # of the constants
+        self.known: dict[bytes, int] = {}  # the constants by their bits
+        self.captured: list[int] = []  # entries of the Values that were there before the trace
+        self.captured_values: list[Any] = []
+
+    def reserve(self, count: int) -> None:
+        """Make room for `count` entries more."""
+        needed = self.count + count
+        if needed > len(self.code):
+            extra = bytes(4 * max(needed - len(self.code), len(self.code)))
+            self.code = self.code + array("i", extra)
+            self.first = self.first + array("i", extra)
+            self.second = self.second + array("i", extra)
+            self._look()
+
+    def _look(self) -> None:
+        """Compiled, these are C arrays; the others are objects, for everybody else."""
+        self.codes, self.firsts, self.seconds = self.code, self.first, self.second
+        self.capacity = len(self.code)
+
+    def add(self, code: int, first: int = -1, second: int = -1) -> int:
+        """Append an entry."""
+        at = self.count
+        if at == self.capacity:
+            self.reserve(1)
+        self.codes[at] = code
+        self.firsts[at] = first
+        self.seconds[at] = second
+        self.count = at + 1
+        return at
+
+    def add_many(self, code: int, operands: tuple[int, ...]) -> int:
+        """Append an entry of any number of operands."""
+        at = self.add(code)
+        self.more[at] = operands
+        return at
+
+    def constant(self, number: float) -> int:
+        """Return the entry of a number."""
+        bits = _bits(number)
+        at = self.known.get(bits)
+        if at is None:
+            at = self.add(_CONSTANT)
+            self.known[bits] = at
+            self.numbers[at] = number
+        return at
+
+    # ---- from nodes ------------------------------------------------------------------------------
+
+    def read(
+        self,
+        nodes: Sequence[Any],
+        arguments: Sequence[Any],
+        describe: Callable[[Any, tuple[int, ...]], int],
+        stopped: frozenset[int],
+    ) -> None:
+        """Append the arguments, then the nodes in the order in which they were made.
+
+        `describe` adds the entry of a node that has more than a row and two operands. What was made
+        inside no_grad() is in `stopped`: its operands are held, by `describe` too. While this runs,
+        the mark of a node is -2 minus its entry; whoever calls has them taken off (`forget`).
+        """
+        self.reserve(len(nodes) + len(arguments) + 16)
+        for node in arguments:
+            node._mark = -2 - self.add(_INPUT)
+        for node in nodes:
+            code = node._tag
+            if code >= HAS_RARE:
+                if not _is_plain(node):
+                    node._mark = -2 - self._special(node, describe)
+                    continue
+                code -= HAS_RARE
+            if stopped and id(node) in stopped:
+                node._mark = -2 - self._special(node, describe)
+                continue
+            arity = _arity[code]
+            a = node._a
+            b = node._b
+            if arity == 2:
+                if a is None:
+                    p = self.constant(node._da)
+                elif a._mark < -1:
+                    p = -2 - a._mark
+                else:
+                    p = self.capture(a)
+                if b is None:
+                    q = self.constant(node._db)
+                elif b._mark < -1:
+                    q = -2 - b._mark
+                else:
+                    q = self.capture(b)
+                node._mark = -2 - self.add(code, p, q)
+            elif arity == 1:
+                p = -2 - a._mark if a._mark < -1 else self.capture(a)
+                node._mark = -2 - self.add(code, p)
+            elif code == _WHERE:  # the condition was a plain bool: the node is its operand
+                p = -2 - a._mark if a._mark < -1 else self.capture(a)
+                node._mark = -2 - p
+            else:  # a leaf
+                node._mark = -2 - self.constant(node._data)
+
+    def _special(self, node: Any, describe: Callable[[Any, tuple[int, ...]], int]) -> int:
+        return describe(node, tuple([self.entry(operand) for operand in node._links()]))
+
+    def entry(self, node: Any) -> int:
+        """Return the entry of a node while marks are in use."""
+        mark = node._mark
+        return -2 - mark if mark < -1 else self.capture(node)
+
+    def capture(self, node: Any) -> int:
+        """Add an input for a Value that was there before the trace."""
+        if (node._a is not None and node._a._mark < -1) or (
+            node._b is not None and node._b._mark < -1
+        ):
+            raise TraceError(
+                "a compiled function has computed something in another thread, where it cannot be "
+                "followed."
+            )
+        at = self.add(_INPUT)
+        node._mark = -2 - at
+        self.captured.append(at)
+        self.captured_values.append(node)
+        return at
+
+    def forget(self, nodes: Sequence[Any]) -> None:
+        """Take the marks off: off nodes of the trace, and off those that were there before."""
+        for node in nodes:
+            node._mark = 0
+        for node in self.captured_values:
+            node._mark = 1 if node._grad != 0.0 else 0  # whether a backward pass has come by
+
+    # ---- one form for what is the same ----------------------------------------------------------
+
+    def canonical(self, ends: Sequence[int]) -> Canonical:  # noqa: PLR0915 - as above
+        """Keep what the ends need; make n-ary sums and dots; give every entry a level.
+
+        An entry is one level above its highest operand. Unary operations on the same operand are
+        shared. A + with one use, by another +, is drawn into that one; so is a product.
+        """
+        count = self.count
+        code, first, second = self.codes, self.firsts, self.seconds
+        uses, user = _room(count), _room(count)
+        self._count_uses(ends, uses, user)
+        found = Canonical()
+        # A sum may need an entry of its own for the terms that are no products: see `_add_sum`.
+        self.reserve(count + 1)
+        code, first, second = self.codes, self.firsts, self.seconds
+        spread = count + 2
+        for operands in self.more.values():
+            spread += len(operands)
+        level, same = _room(2 * count + 1), _room(2 * count + 1)
+        inside, stack = _room(count), _room(2 * spread)
+        maps = _room(count)
+        work = _Sums(count, spread)
+        shared: dict[int, int] = {}
+        wide: list[tuple[int, tuple[int, ...]]] = []
+        map_count = 0
+        zero = self.known.get(bytes(8), -1)
+        for k in range(count):
+            same[k] = k
+        for k in range(count):
+            op = code[k]
+            if uses[k] == 0 or op < 0:
+                continue
+            if op in (_ADD, _SUM):
+                if uses[k] == 1 and (code[user[k]] == _ADD or code[user[k]] == _SUM):
+                    inside[k] = 1
+                else:
+                    self._add_sum(k, zero, inside, stack, level, same, work)
+                continue
+            if op == _MUL and uses[k] == 1 and (code[user[k]] == _ADD or code[user[k]] == _SUM):
+                inside[k] = 2
+                continue
+            a = first[k]
+            if a < 0:
+                operands = tuple([same[at] for at in self.more[k]])
+                highest = 0
+                for at in operands:
+                    highest = level[at] if level[at] > highest else highest
+                level[k] = highest + 1
+                if op == _DOT:
+                    work.add_dot(k, zero, operands)
+                else:
+                    wide.append((k, operands))
+                continue
+            a = same[a]
+            first[k] = a
+            highest = level[a]
+            b = second[k]
+            if b < 0:
+                key = a * 256 + op
+                known = shared.get(key)
+                if known is not None:
+                    same[k] = known
+                    continue
+                shared[key] = k
+            else:
+                b = same[b]
+                second[k] = b
+                highest = max(highest, level[b])
+            level[k] = highest + 1
+            maps[map_count] = k
+            map_count += 1
+        found.level, found.same, found.wide = level, same, wide
+        found.maps = maps[:map_count]
+        work.into(found)
+        return found
+
+    def _count_uses(self, ends: Sequence[int], uses: Any, user: Any) -> None:
+        """Count the uses of each entry by entries that are used; note the last user."""
+        code, first, second = self.codes, self.firsts, self.seconds
+        for at in ends:
+            uses[at] += 2  # used outside too: never drawn into a sum
+        for k in range(self.count - 1, -1, -1):
+            if uses[k] == 0:
+                continue
+            a = first[k]
+            if a >= 0:
+                uses[a] += 1
+                user[a] = k
+                b = second[k]
+                if b >= 0:
+                    uses[b] += 1
+                    user[b] = k
+            elif code[k] >= 0:
+                for at in self.more[k]:
+                    uses[at] += 1
+                    user[at] = k
+
+    def _add_sum(  # noqa: PLR0915 - one loop, so that it is fast
+        self, root: int, zero: int, inside: Any, stack: Any, level: Any, same: Any, work: Any
+    ) -> None:
+        """Collect the terms under a + that was not drawn into another one."""
+        code, first, second = self.codes, self.firsts, self.seconds
+        lefts, rights, terms = work.lefts, work.rights, work.terms
+        pairs = pairs_before = work.pair_count
+        lone = lone_before = work.term_count
+        zeros = highest = 0
+        stack[0] = root
+        top = 1
+        while top:
+            top -= 1
+            k = stack[top]
+            drawn = 1 if k == root else inside[k] if code[k] >= 0 else 0
+            if drawn == 1:
+                a = first[k]
+                if a >= 0:
+                    stack[top] = second[k]
+                    stack[top + 1] = a
+                    top += 2
+                else:
+                    for at in reversed(self.more[k]):
+                        stack[top] = at
+                        top += 1
+            elif drawn == 2:
+                a = same[first[k]]
+                b = same[second[k]]
+                lefts[pairs] = a
+                rights[pairs] = b
+                pairs += 1
+                highest = level[a] if level[a] > highest else highest
+                highest = level[b] if level[b] > highest else highest
+            elif k == zero:
+                zeros += 1
+            else:
+                a = same[k]
+                terms[lone] = a
+                lone += 1
+        start = -1
+        if pairs > pairs_before:
+            if lone == lone_before + 1:  # a zero says nothing more when something else starts
+                start = terms[lone_before]
+                lone = lone_before
+            elif lone > lone_before:  # a sum of its own, so that the products stay among themselves
+                start = self.add(_SUM)
+                same[start] = start
+                level[start] = 1 + _highest(terms, lone_before, lone, level)
+                work.end_sum(start, zero if zeros else -1, lone)
+            elif zeros:
+                start = zero
+            if start >= 0 and level[start] > highest:
+                highest = level[start]
+            level[root] = highest + 1
+            work.end_dot(root, start, pairs)
+            return
+        if lone == lone_before:
+            terms[lone] = zero
+            lone += 1
+            zeros -= 1
+        level[root] = 1 + _highest(terms, lone_before, lone, level)
+        work.end_sum(root, zero if zeros else -1, lone)
+
+
+@cython.final
+@cython.cclass
+class _Sums:
+    """Sums and dots as they are found."""
+
+    def __init__(self, count: int, spread: int) -> None:
+        self.roots, self.starts, self.ends = _room(2 * count), _room(2 * count), _room(2 * count)
+        self.terms = _room(2 * count + spread)
+        self.dot_roots, self.dot_starts, self.dot_ends = _room(count), _room(count), _room(count)
+        self.lefts, self.rights = _room(count + spread), _room(count + spread)
+        self.sum_count = self.term_count = self.dot_count = self.pair_count = 0
+
+    def end_sum(self, root: int, start: int, end: int) -> None:
+        self.roots[self.sum_count] = root
+        self.starts[self.sum_count] = start
+        self.ends[self.sum_count] = end
+        self.sum_count += 1
+        self.term_count = end
+
+    def end_dot(self, root: int, start: int, end: int) -> None:
+        self.dot_roots[self.dot_count] = root
+        self.dot_starts[self.dot_count] = start
+        self.dot_ends[self.dot_count] = end
+        self.dot_count += 1
+        self.pair_count = end
+
+    def add_dot(self, root: int, start: int, operands: Sequence[int]) -> None:
+        half = len(operands) // 2
+        end = self.pair_count
+        for k in range(half):
+            self.lefts[end] = operands[k]
+            self.rights[end] = operands[k + half]
+            end += 1
+        self.end_dot(root, start, end)
+
+    def into(self, found: Canonical) -> None:
+        sums, dots = self.sum_count, self.dot_count
+        found.sum_roots, found.sum_starts = self.roots[:sums], self.starts[:sums]
+        found.sum_ends, found.sum_terms = self.ends[:sums], self.terms[: self.term_count]
+        found.dot_roots, found.dot_starts = self.dot_roots[:dots], self.dot_starts[:dots]
+        found.dot_ends = self.dot_ends[:dots]
+        found.lefts, found.rights = self.lefts[: self.pair_count], self.rights[: self.pair_count]
+
+
+def _highest(terms: Any, start: int, end: int, level: Any) -> int:
+    highest = 0
+    for k in range(start, end):
+        highest = max(highest, level[terms[k]])
+    return highest
+
+
+def _is_plain(node: Any) -> bool:
+    """Tell whether a node with rare things is an ordinary one that has a label, say."""
+    rare = node._rare
+    return node._tag != HAS_RARE and not (
+        rare.operands or rare.step is not None or rare.prev is not None
+    )

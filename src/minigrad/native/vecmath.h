@@ -1,0 +1,510 @@
+/* Mathematics on vectors of LANES doubles, without tables and almost without branches.
+
+   This text is included once per instruction set, by the kernels that are made from the op table.
+   Before it, the including file includes <math.h>, and on x86 <immintrin.h>; then it selects the
+   instruction set and defines
+
+     KERNEL(name)  the name with a suffix of its own, such as name##_avx512
+     LANES         8 (AVX-512 F and DQ), 4 (AVX2 and FMA), or 2 (what every machine has)
+
+   Every function gives what the C library gives at special values (nan, infinities, both zeros) and
+   is at most 1.5 units in the last place from the true value elsewhere, subnormal numbers included.
+   All branches are selections by mask; the library itself is asked, lane by lane, for what is not
+   worth a vector: rare functions, and rare arguments of the others.
+
+   The pattern is always the same: reduce the argument to a small interval, evaluate a polynomial
+   for what is left beside the leading term, and carry the rounding of the leading term along as a
+   second number where it would show. Start at `exp`. The last part, loads and stores, serves the
+   loops of the kernels. `minigrad_kernels.h` takes the short names back at its end. */
+
+#ifndef MINIGRAD_VECMATH_H
+#define MINIGRAD_VECMATH_H
+
+/* Polynomials, lowest power first. Each is a minimax approximation by the Remez exchange, in 45
+   digits: of the error as it counts in the result, on the interval given. Then it was rounded. */
+
+/* (exp(r) - 1 - r) / r^2 for |r| <= log(2)/2; error of exp: 2^-60 */
+static const double EXP_TAIL[] = {
+    0x1.0000000000000p-1, 0x1.555555555555cp-3, 0x1.555555555555ep-5,
+    0x1.111111110eb36p-7, 0x1.6c16c16c134b9p-10, 0x1.a01a01b3edbbfp-13,
+    0x1.a01a01b4907cdp-16, 0x1.71ddef10b7f76p-19, 0x1.27e4beba883e6p-22,
+    0x1.af6db7fadea08p-26, 0x1.1f9e9c8be3c20p-29,
+};
+/* (log((1 + s)/(1 - s))/s - 2) / s^2 in s^2, for |s| <= 0.172; error of log/s: 2^-57 */
+static const double LOG_TAIL[] = {
+    0x1.5555555555594p-1, 0x1.999999997f139p-2, 0x1.24924942b4dc1p-2,
+    0x1.c71c515cd5613p-3, 0x1.746664d1dd977p-3, 0x1.399dac5a5480cp-3,
+    0x1.2f307a9b617f5p-3,
+};
+/* (sin(r)/r - 1) / r^2 in r^2, for |r| <= pi/4; error of sin/r: 2^-56 */
+static const double SIN_TAIL[] = {
+    -0x1.5555555555549p-3, 0x1.111111110f84ap-7, -0x1.a01a019c0afd5p-13,
+    0x1.71de35719a457p-19, -0x1.ae5e613035abfp-26, 0x1.5d9179fda95dcp-33,
+};
+/* (cos(r) - 1 + r^2/2) / r^4 in r^2, for |r| <= pi/4; error of cos: 2^-59 */
+static const double COS_TAIL[] = {
+    0x1.555555555554cp-5, -0x1.6c16c16c15177p-10, 0x1.a01a019cb01a6p-16,
+    -0x1.27e4f8082e824p-22, 0x1.1ee9ea64e0d9bp-29, -0x1.8fadaf24e1c34p-37,
+};
+/* erf(x)/x - 1 in x^2, for |x| <= 1; error of erf/x: 2^-56 */
+static const double ERF_TAIL[] = {
+    0x1.06eba8214db69p-3, -0x1.812746b0379e6p-2, 0x1.ce2f21a042b34p-4,
+    -0x1.b82ce31284f38p-6, 0x1.565bcd0dbd922p-8, -0x1.c02db3db4989dp-11,
+    0x1.f9a321e4bc150p-14, -0x1.f4d1e4351d222p-17, 0x1.b9df306299835p-20,
+    -0x1.5f1f4134f49bep-23, 0x1.f7b9a036e904bp-27, -0x1.38ac2bcb75734p-30,
+    0x1.062774aa4295dp-34,
+};
+/* log(erfc(1 + u)) for 0 <= u <= 5; error of erfc: 2^-57 */
+static const double LOG_ERFC[] = {
+    -0x1.d97fbf27aa2a1p+0, -0x1.51c9b0006c236p+1, -0x1.afabc11a295f4p-1,
+    -0x1.5477f09c037a2p-5, 0x1.48c9d3eb20ddcp-7, -0x1.033f65b04f706p-9,
+    0x1.f1b3898c4d991p-13, 0x1.b8de9c0a691aep-16, -0x1.c7a77df530816p-16,
+    0x1.426bd07a193a2p-17, -0x1.147537ff25bfap-19, 0x1.32d2e273c9d6ep-23,
+    0x1.a2f5a70ecfc9fp-24, -0x1.beff6d8c3a92ap-25, 0x1.002c5cb2102bdp-26,
+    -0x1.899f82ccc329cp-29, 0x1.94e1ece077366p-32, -0x1.fae973fe0230bp-36,
+    0x1.2477ff684eedfp-40,
+};
+/* (x + 1/2) exp(x^2) erfc(x) in (x - 3.5)/(x + 3.5), for 0.5 <= x <= 28; error: 2^-58, once the
+   rounding of the first coefficient is added */
+static const double ERFCX[] = {
+    0x1.3e0a99a0ee914p-1, -0x1.1ebd220ea593cp-4, -0x1.59e2c284b11e8p-8,
+    0x1.8f702ec6b33c5p-5, -0x1.d76830c35322ap-5, 0x1.686106046d5a7p-5,
+    -0x1.8ff5ef76d0f7bp-6, 0x1.38ec667188f45p-7, -0x1.143c4ca75f160p-9,
+    -0x1.3cf36a90b0c5cp-13, 0x1.27e664dc9d4ccp-12, -0x1.fda8f1c5da0c6p-15,
+    -0x1.66e2242e5dabdp-16, 0x1.9707748014a4fp-17, 0x1.3880d5ca4edb3p-20,
+    -0x1.ffeb64f9b4ea4p-20, -0x1.7c8cf30ca9d8ep-26, 0x1.41f75fa12eaf3p-22,
+    -0x1.0de7d47d8a8acp-28, -0x1.8de6fb23c853dp-25, 0x1.295bc71f24b92p-32,
+    0x1.60c92b511a560p-28,
+};
+static const double ERFCX_FIRST_REST = -0x1.8338370111bfcp-58;
+
+/* log(2) and pi/2 in parts; products of all but the last with a whole number (to 1131 and to 65536)
+   are exact. */
+static const double LN2_HEAD = 0x1.62e42fefa38p-1, LN2_REST = 0x1.ef35793c7673p-45;
+static const double QUARTER[] = {
+    0x1.921fb54440000p+0, 0x1.68c234c4c0000p-39, 0x1.98a2e03700000p-77, 0x1.cd129024e088ap-115,
+};
+static const double LOG2_E = 0x1.71547652b82fep+0, TWO_OVER_PI = 0x1.45f306dc9c883p-1;
+
+/* A double of this size holds a whole number in its last bits: adding it rounds. */
+static const double ROUNDER = 0x1.8p52;
+#endif
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+#define INLINE static inline __attribute__((always_inline, unused))
+#define APART static __attribute__((noinline, unused))
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+#define V KERNEL(V)
+#define M KERNEL(M)
+#define U KERNEL(U)
+#define W KERNEL(W)
+typedef double V __attribute__((vector_size(8 * LANES)));
+typedef long long M __attribute__((vector_size(8 * LANES))); /* a mask: all bits of a lane, or 0 */
+typedef unsigned long long U __attribute__((vector_size(8 * LANES)));
+typedef double W __attribute__((vector_size(8 * LANES), aligned(8), may_alias)); /* in memory */
+
+#if LANES == 8
+#define SPLAT(c) ((V){c, c, c, c, c, c, c, c})
+#elif LANES == 4
+#define SPLAT(c) ((V){c, c, c, c})
+#else
+#define SPLAT(c) ((V){c, c})
+#endif
+
+#if LANES > 2 || defined(__aarch64__) /* multiplies and adds in one step, with one rounding */
+#define FUSED 1
+#else
+#define FUSED 0
+#endif
+
+#define SELECT(mask, a, b) KERNEL(select)(mask, a, b)
+#define FMA(a, b, c) KERNEL(fma)(a, b, c)
+
+INLINE V KERNEL(select)(M mask, V a, V b) { return (V)((mask & (M)a) | (~mask & (M)b)); }
+
+INLINE int KERNEL(any)(M mask)
+{
+    long long found = 0;
+    for (int k = 0; k < LANES; k++)
+        found |= mask[k];
+    return found != 0;
+}
+
+/* a * b + c, rounded once where the instruction set can. */
+INLINE V KERNEL(fma)(V a, V b, V c)
+{
+#if defined(__x86_64__) && LANES == 8
+    return (V)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__x86_64__) && LANES == 4
+    return (V)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif FUSED
+    return (V){__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1])};
+#else
+    return a * b + c;
+#endif
+}
+
+INLINE V KERNEL(sqrt)(V x)
+{
+#if defined(__x86_64__) && LANES == 8
+    return (V)_mm512_sqrt_pd((__m512d)x);
+#elif defined(__x86_64__) && LANES == 4
+    return (V)_mm256_sqrt_pd((__m256d)x);
+#else
+    return (V){__builtin_sqrt(x[0]), __builtin_sqrt(x[1])};
+#endif
+}
+
+INLINE V KERNEL(fabs)(V x) { return (V)((M)x & 0x7fffffffffffffffLL); }
+
+/* y >= 0 with the sign of x. */
+INLINE V KERNEL(signed)(V y, V x) { return (V)((M)y | ((M)x & ~0x7fffffffffffffffLL)); }
+
+INLINE V KERNEL(at_most)(V x, double limit) /* nan stays nan */
+{
+    return SELECT((M)(x > SPLAT(limit)), SPLAT(limit), x);
+}
+
+/* Even and odd powers apart: two chains of half the length. */
+INLINE V KERNEL(poly)(const double *c, int n, V x)
+{
+    const V square = x * x;
+    V last = SPLAT(c[n - 1]), other = SPLAT(c[n - 2]);
+    for (int k = n - 3; k >= 0; k--) {
+        const V next = FMA(last, square, SPLAT(c[k]));
+        last = other;
+        other = next;
+    }
+    return FMA(last, x, other);
+}
+#define POLY(c, x) KERNEL(poly)(c, COUNT(c), x)
+
+/* ---- sums and products with their rounding --------------------------------------------------- */
+
+/* a + b - s exactly, where s is the rounded sum. */
+INLINE V KERNEL(sum_rest)(V a, V b, V s)
+{
+    const V from_b = s - a;
+    return (a - (s - from_b)) + (b - from_b);
+}
+
+/* c - a * b, where a * b is so near to c that the difference is a double. */
+INLINE V KERNEL(remainder)(V c, V a, V b)
+{
+#if FUSED
+    return FMA(-a, b, c);
+#else
+    const V spread_a = 134217729.0 * a, spread_b = 134217729.0 * b;
+    const V head_a = spread_a - (spread_a - a), head_b = spread_b - (spread_b - b);
+    const V tail_a = a - head_a, tail_b = b - head_b;
+    return (((c - head_a * head_b) - head_a * tail_b) - tail_a * head_b) - tail_a * tail_b;
+#endif
+}
+
+/* (n + n_rest) / (d + d_rest) */
+INLINE V KERNEL(quotient)(V n, V n_rest, V d, V d_rest)
+{
+    const V inverse = 1.0 / d, q = n * inverse;
+    return q + (KERNEL(remainder)(n, q, d) + (n_rest - q * d_rest)) * inverse;
+}
+
+/* ---- exponentials ---------------------------------------------------------------------------- */
+
+INLINE V KERNEL(power_of_2)(M k) { return (V)((k + 1023) << 52); }
+
+/* y * 2^k for |k| <= 2040: in two steps, as 2^k may be no double where the product is one. */
+INLINE V KERNEL(scale)(V y, M k)
+{
+    const M half = (M)((U)(k + 2048) >> 1) - 1024;
+    return (y * KERNEL(power_of_2)(half)) * KERNEL(power_of_2)(k - half);
+}
+
+/* Return k, and r + rest = x - k * log(2) with |r| <= log(2)/2. */
+INLINE M KERNEL(reduce)(V x, V *r, V *rest)
+{
+    const V shifted = FMA(x, SPLAT(LOG2_E), SPLAT(ROUNDER)), k = shifted - ROUNDER;
+    const V near = FMA(k, SPLAT(-LN2_HEAD), x), more = k * LN2_REST;
+    *r = near - more;
+    *rest = (near - *r) - more;
+    return (M)shifted - (M)SPLAT(ROUNDER);
+}
+
+INLINE V KERNEL(exp)(V x)
+{
+    x = KERNEL(at_most)(x, 710.0);
+    x = SELECT((M)(x < SPLAT(-746.0)), SPLAT(-746.0), x);
+    V r, rest;
+    const M k = KERNEL(reduce)(x, &r, &rest);
+    return KERNEL(scale)(1.0 + FMA(r * r, POLY(EXP_TAIL, r), r), k);
+}
+
+/* Return k, and (y + rest) * 2^k = exp(x + x_rest). */
+INLINE M KERNEL(exp_parts)(V x, V x_rest, V *y, V *rest)
+{
+    V near, near_rest;
+    const M k = KERNEL(reduce)(x, &near, &near_rest);
+    const V more = near_rest + x_rest, r = near + more, r_rest = (near - r) + more;
+    *y = 1.0 + r;
+    *rest = ((1.0 - *y) + r) + FMA(r * r, POLY(EXP_TAIL, r), FMA(r_rest, r, r_rest));
+    return k;
+}
+
+/* y + rest = expm1(x) / 2, for -38 <= x <= 710: halved, as 2^k itself may overflow. */
+INLINE void KERNEL(expm1_parts)(V x, V *y, V *rest)
+{
+    V r, r_rest;
+    const M k = KERNEL(reduce)(x, &r, &r_rest);
+    const V power = KERNEL(power_of_2)(k - 1), first = power - 0.5, second = power * r;
+    const V tail = FMA(r * r, POLY(EXP_TAIL, r), FMA(r_rest, r, r_rest));
+    *y = first + second;
+    *rest = FMA(power, tail, KERNEL(sum_rest)(first, second, *y));
+}
+
+INLINE V KERNEL(expm1)(V x)
+{
+    V y, rest, within = KERNEL(at_most)(x, 710.0);
+    within = SELECT((M)(within < SPLAT(-38.0)), SPLAT(-38.0), within);
+    KERNEL(expm1_parts)(within, &y, &rest);
+    return SELECT((M)(KERNEL(fabs)(x) < SPLAT(0x1p-54)), x, 2.0 * (y + rest));
+}
+
+/* expm1(2x) / (expm1(2x) + 2), of the size of x; from 19.1 on it is 1. */
+INLINE V KERNEL(tanh)(V x)
+{
+    V y, rest;
+    KERNEL(expm1_parts)(2.0 * KERNEL(at_most)(KERNEL(fabs)(x), 20.0), &y, &rest);
+    const V n = y + rest, n_rest = (y - n) + rest;
+    const V d = 1.0 + n, d_rest = KERNEL(sum_rest)(n, SPLAT(1.0), d) + n_rest;
+    return KERNEL(signed)(KERNEL(quotient)(n, n_rest, d, d_rest), x);
+}
+
+/* ---- logarithms ------------------------------------------------------------------------------ */
+
+/* k * log(2) + log(1 + f) + rest, for 1 + f between the roots of 1/2 and 2. */
+INLINE V KERNEL(log_sum)(V k, V f, V rest)
+{
+    const V s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
+    const V tail = s * FMA(z, POLY(LOG_TAIL, z), half);
+    return k * LN2_HEAD - ((half - (tail + FMA(k, SPLAT(LN2_REST), rest))) - f);
+}
+
+/* Return k and f, where x = 2^k * (1 + f), for a normal x > 0. */
+INLINE V KERNEL(log_parts)(V x, V *f)
+{
+    const U above = (U)x - (U)SPLAT(0x1.6a09e667f3bcdp-1); /* unsigned, so that it may wrap */
+    const U k = (above + (1ULL << 63)) >> 52;
+    *f = (V)((U)x - (above & (0xfffULL << 52))) - 1.0;
+    return (V)(k | (U)SPLAT(0x1p52)) - (0x1p52 + 2048.0);
+}
+
+/* What the logarithm of x is worth where x is not a finite number above 0. */
+INLINE V KERNEL(log_edge)(V x, V y)
+{
+    const V edge = SELECT((M)(x == SPLAT(0.0)), SPLAT(-INFINITY), SPLAT((double)NAN));
+    y = SELECT((M)(x < SPLAT(INFINITY)), y, x);
+    return SELECT((M)(x <= SPLAT(0.0)), edge, y);
+}
+
+INLINE V KERNEL(log)(V x)
+{
+    V f;
+    const M tiny = (M)(x < SPLAT(0x1p-1022));
+    const V k = KERNEL(log_parts)(SELECT(tiny, x * 0x1p54, x), &f);
+    const V y = KERNEL(log_sum)(k - (V)(tiny & (M)SPLAT(54.0)), f, SPLAT(0.0));
+    return KERNEL(log_edge)(x, y);
+}
+
+INLINE V KERNEL(log1p)(V x)
+{
+    V f;
+    const V sum = 1.0 + x;
+    const M near = (M)(x > SPLAT(-0.29)) & (M)(x < SPLAT(0.41));
+    V k = KERNEL(log_parts)(sum, &f), rest = KERNEL(sum_rest)(x, SPLAT(1.0), sum) / sum;
+    k = SELECT(near, SPLAT(0.0), k);
+    f = SELECT(near, x, f);
+    rest = SELECT(near, SPLAT(0.0), rest);
+    const V y = KERNEL(log_edge)(sum, KERNEL(log_sum)(k, f, rest));
+    return SELECT((M)(KERNEL(fabs)(x) < SPLAT(0x1p-54)), x, y);
+}
+
+/* ---- lane by lane ---------------------------------------------------------------------------- */
+
+/* A lane that repeats the first is not computed again: so are those that only fill a vector. */
+#define LANEWISE1(name)                                                                           \
+    APART V KERNEL(name)(V x)                                                                     \
+    {                                                                                             \
+        V r;                                                                                      \
+        for (int k = 0; k < LANES; k++)                                                           \
+            r[k] = k && ((M)x)[k] == ((M)x)[0] ? r[0] : name(x[k]);                               \
+        return r;                                                                                 \
+    }
+#define LANEWISE2(name, function)                                                                 \
+    APART V KERNEL(name)(V a, V b)                                                                \
+    {                                                                                             \
+        V r;                                                                                      \
+        for (int k = 0; k < LANES; k++) {                                                         \
+            const int again = k && ((M)a)[k] == ((M)a)[0] && ((M)b)[k] == ((M)b)[0];              \
+            r[k] = again ? r[0] : function(a[k], b[k]);                                           \
+        }                                                                                         \
+        return r;                                                                                 \
+    }
+
+LANEWISE1(tan)
+LANEWISE1(asin)
+LANEWISE1(acos)
+LANEWISE1(atan)
+LANEWISE1(sinh)
+LANEWISE1(cosh)
+LANEWISE2(atan2, atan2)
+LANEWISE2(hypot, hypot)
+LANEWISE2(any_pow, pow)
+
+/* ---- sine and cosine ------------------------------------------------------------------------- */
+
+/* sin(x + quarters * pi/2), for |x| <= 1e5. Whole quarter turns are taken off in four parts, as x
+   may be so near to one that the first parts cancel. */
+INLINE V KERNEL(sin_near)(V x, long long quarters)
+{
+    const V shifted = FMA(x, SPLAT(TWO_OVER_PI), SPLAT(ROUNDER)), k = shifted - ROUNDER;
+    const M turn = (M)shifted + quarters;
+    const V first = x - k * QUARTER[0], second = -(k * QUARTER[1]), near = first + second;
+    const V more = (KERNEL(sum_rest)(first, second, near) - k * QUARTER[2]) - k * QUARTER[3];
+    const V r = near + more, rest = (near - r) + more, z = r * r, half = 0.5 * z;
+    const V sine = r + FMA(r * z, POLY(SIN_TAIL, z), rest - rest * half);
+    const V top = 1.0 - half;
+    const V cosine = top + (((1.0 - top) - half) + FMA(z * z, POLY(COS_TAIL, z), -(r * rest)));
+    const M is_odd = (M)((turn & 1) != 0), sign = turn << 62 & ~0x7fffffffffffffffLL;
+    return (V)((M)SELECT(is_odd, cosine, sine) ^ sign);
+}
+
+#define WITH_FAR_LANES(name)                                                                      \
+    APART V KERNEL(name##_far)(V x, V y)                                                          \
+    {                                                                                             \
+        for (int k = 0; k < LANES; k++)                                                           \
+            if (!(fabs(x[k]) <= 1e5))                                                             \
+                y[k] = name(x[k]);                                                                \
+        return y;                                                                                 \
+    }
+WITH_FAR_LANES(sin)
+WITH_FAR_LANES(cos)
+
+INLINE V KERNEL(sin)(V x)
+{
+    const V size = KERNEL(fabs)(x), near = KERNEL(sin_near)(x, 0);
+    const V y = SELECT((M)(size < SPLAT(0x1p-27)), x, near);
+    return KERNEL(any)(~(M)(size <= SPLAT(1e5))) ? KERNEL(sin_far)(x, y) : y;
+}
+
+INLINE V KERNEL(cos)(V x)
+{
+    const V y = KERNEL(sin_near)(x, 1);
+    return KERNEL(any)(~(M)(KERNEL(fabs)(x) <= SPLAT(1e5))) ? KERNEL(cos_far)(x, y) : y;
+}
+
+/* ---- the error function ---------------------------------------------------------------------- */
+
+INLINE V KERNEL(erf)(V x)
+{
+    const V size = KERNEL(fabs)(x), z = x * x;
+    V r, rest;
+    const V exponent = POLY(LOG_ERFC, KERNEL(at_most)(size, 6.0) - 1.0);
+    const M k = KERNEL(reduce)(exponent, &r, &rest);
+    const V beyond = (1.0 + FMA(r * r, POLY(EXP_TAIL, r), r)) * KERNEL(power_of_2)(k);
+    const V near = FMA(x, POLY(ERF_TAIL, z), x);
+    return SELECT((M)(size >= SPLAT(1.0)), KERNEL(signed)(1.0 - beyond, x), near);
+}
+
+/* Far out it is exp(-x*x) / (x + 1/2), times what hardly varies. */
+INLINE V KERNEL(erfc)(V x)
+{
+    const V size = KERNEL(at_most)(KERNEL(fabs)(x), 28.0);
+    const V square = size * size;
+    V e, e_rest;
+    const M k = KERNEL(exp_parts)(-square, KERNEL(remainder)(square, size, size), &e, &e_rest);
+    const V t = (size - 3.5) / (size + 3.5);
+    const V first = SPLAT(ERFCX[0]), more = t * KERNEL(poly)(ERFCX + 1, COUNT(ERFCX) - 1, t);
+    const V level = first + more, level_rest = ((first - level) + more) + ERFCX_FIRST_REST;
+    const V d = size + 0.5, d_rest = (size - d) + 0.5;
+    const V n = e * level;
+    const V n_rest = FMA(e, level_rest, e_rest * level) - KERNEL(remainder)(n, e, level);
+    const V beyond = KERNEL(scale)(KERNEL(quotient)(n, n_rest, d, d_rest), k);
+    const V most = 1.0 - x;
+    const V near = most + (((1.0 - most) - x) - x * POLY(ERF_TAIL, x * x));
+    const V far = SELECT((M)(x < SPLAT(0.0)), 2.0 - beyond, beyond);
+    return SELECT((M)(size >= SPLAT(0.5)), far, near);
+}
+
+/* ---- powers ---------------------------------------------------------------------------------- */
+
+/* Powers that all lanes raise to and that are one or two roundings away; else the C library. */
+INLINE V KERNEL(pow)(V x, V n)
+{
+    const double power = n[0];
+    if (!KERNEL(any)((M)(n != SPLAT(power)))) {
+        if (power == 2.0)
+            return x * x;
+        if (power == 1.0)
+            return x;
+        if (power == 0.0)
+            return SPLAT(1.0);
+        if (power == -1.0)
+            return 1.0 / x;
+        if (power == 0.5) /* of -0.0 it is 0.0, and of -inf it is inf */
+            return SELECT((M)(x == SPLAT(-INFINITY)), -x, KERNEL(sqrt)(x + 0.0));
+#if FUSED
+        const V size = KERNEL(fabs)(x), square = x * x;
+        const int calm = !KERNEL(any)(~((M)(size > SPLAT(0x1p-300)) & (M)(size < SPLAT(0x1p300))));
+        if (calm && power == 3.0)
+            return FMA(square, x, -(KERNEL(remainder)(square, x, x) * x));
+        if (calm && power == -2.0)
+            return KERNEL(quotient)(SPLAT(1.0), SPLAT(0.0), square,
+                                    -KERNEL(remainder)(square, x, x));
+        if (calm && power == -0.5) {
+            const V root = KERNEL(sqrt)(x);
+            return KERNEL(quotient)(SPLAT(1.0), SPLAT(0.0), root,
+                                    KERNEL(remainder)(x, root, root) * (0.5 / root));
+        }
+#endif
+    }
+    return KERNEL(any_pow)(x, n);
+}
+
+/* ---- from memory and back -------------------------------------------------------------------- */
+
+/* Where fewer than LANES numbers are left, the first of them fills the vector. */
+INLINE V KERNEL(load_last)(const double *from, long left)
+{
+#if defined(__x86_64__) && LANES == 8
+    return (V)_mm512_mask_loadu_pd((__m512d)SPLAT(from[0]), (__mmask8)((1 << left) - 1), from);
+#else
+    V x = SPLAT(from[0]);
+    for (int k = 1; k < LANES - 1; k++)
+        x[k] = from[k < left ? k : 0];
+    return x;
+#endif
+}
+
+INLINE void KERNEL(store_last)(double *to, long left, V x)
+{
+#if defined(__x86_64__) && LANES == 8
+    _mm512_mask_storeu_pd(to, (__mmask8)((1 << left) - 1), (__m512d)x);
+#else
+    for (int k = 0; k < LANES - 1; k++)
+        if (k < left)
+            to[k] = x[k];
+#endif
+}
+
+INLINE V KERNEL(load)(const double *from, long left)
+{
+    return left >= LANES ? (V) * (const W *)from : KERNEL(load_last)(from, left);
+}
+
+INLINE void KERNEL(store)(double *to, long left, V x)
+{
+    if (left >= LANES)
+        *(W *)to = (W)x;
+    else
+        KERNEL(store_last)(to, left, x);
+}

@@ -1,0 +1,230 @@
+/* Machine.batch, part of vm.c: rows `start` … `stop` of the data, a block of lanes at a time. */
+
+typedef struct {
+    Py_buffer view;
+    long slot, width;
+    Py_ssize_t by_row, by_column; /* in bytes */
+} Column;
+
+static void release_columns(Column *columns, Py_ssize_t count)
+{
+    for (Py_ssize_t k = 0; k < count; k++)
+        PyBuffer_Release(&columns[k].view);
+    PyMem_Free(columns);
+}
+
+/* Read pairs (slot, array of shape (rows,) or (rows, width)); -1 on error. */
+static Py_ssize_t get_columns(PyObject *from, Column **found, long stop, long size, int writable)
+{
+    PyObject *pairs = PySequence_Fast(from, "batch: columns are pairs (slot, array).");
+    if (!pairs)
+        return -1;
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(pairs);
+    Column *columns = PyMem_Calloc(count ? count : 1, sizeof(Column));
+    Py_ssize_t k = 0;
+    int wrong = !columns;
+    for (; k < count && !wrong; k++) {
+        Column *c = &columns[k];
+        PyObject *pair = PySequence_Fast_GET_ITEM(pairs, k);
+        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2)
+            break;
+        c->slot = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
+        if (c->slot == -1 && PyErr_Occurred())
+            break;
+        const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+        if (PyObject_GetBuffer(PyTuple_GET_ITEM(pair, 1), &c->view, flags))
+            break;
+        const Py_buffer *v = &c->view;
+        const int flat = v->ndim == 1;
+        wrong = !v->format || strcmp(v->format, "d") || (v->ndim != 1 && v->ndim != 2)
+                || v->shape[0] < stop || !is_range(c->slot, flat ? 1 : (long)v->shape[1], size);
+        if (!wrong) {
+            c->width = flat ? 1 : (long)v->shape[1];
+            c->by_row = v->strides[0];
+            c->by_column = flat ? 0 : v->strides[1];
+        }
+    }
+    Py_DECREF(pairs);
+    if (k == count && !wrong) {
+        *found = columns;
+        return count;
+    }
+    if (columns)
+        release_columns(columns, k);
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError,
+                        "batch: columns are pairs (slot, float64 array of shape (rows,) or "
+                        "(rows, width)).");
+    return -1;
+}
+
+typedef struct {
+    Column *columns, *outputs;
+    Py_ssize_t column_count, output_count;
+    const int64_t *sums;
+    long sum_count;
+    double *totals;
+    long start, stop, lanes;
+    Guards guards;
+} Job;
+
+/* Bring rows in, one lane each; lanes behind the last row repeat it. */
+static void fill_lanes(const Job *job, double *block, long row, long rows)
+{
+    const long lanes = job->lanes;
+    for (Py_ssize_t k = 0; k < job->column_count; k++) {
+        const Column *c = &job->columns[k];
+        const char *from = (const char *)c->view.buf + row * c->by_row;
+        for (long j = 0; j < c->width; j++) {
+            double *to = block + (c->slot + j) * lanes;
+            const char *p = from + j * c->by_column;
+            for (long e = 0; e < rows; e++)
+                to[e] = *(const double *)(p + e * c->by_row);
+            for (long e = rows; e < lanes; e++)
+                to[e] = to[rows - 1];
+        }
+    }
+}
+
+static void read_lanes(const Job *job, const double *block, long row, long rows)
+{
+    const long lanes = job->lanes;
+    for (Py_ssize_t k = 0; k < job->output_count; k++) {
+        const Column *c = &job->outputs[k];
+        char *to = (char *)c->view.buf + row * c->by_row;
+        for (long j = 0; j < c->width; j++) {
+            const double *from = block + (c->slot + j) * lanes;
+            char *p = to + j * c->by_column;
+            for (long e = 0; e < rows; e++)
+                *(double *)(p + e * c->by_row) = from[e];
+        }
+    }
+    for (long k = 0; k < job->sum_count; k++) {
+        /* eight running totals, added up at last: the same on every instruction set */
+        const double *x = block + job->sums[k] * lanes;
+        double part[8] = {0};
+        long e = 0;
+        for (; e + 8 <= rows; e += 8)
+            for (int j = 0; j < 8; j++)
+                part[j] += x[e + j];
+        for (; e < rows; e++)
+            part[e % 8] += x[e];
+        job->totals[k] += ((part[0] + part[1]) + (part[2] + part[3]))
+                          + ((part[4] + part[5]) + (part[6] + part[7]));
+    }
+}
+
+/* 0 if all went well, -1 with a fault, or 1 with a guard that failed and its row. */
+static int run_job(const Machine *machine, const Job *job, const double *values, double *block,
+                   double *scratch, Fault *fault, long *guard, long *row)
+{
+    const long lanes = job->lanes;
+    for (long s = 0; s < machine->plan.size; s++)
+        for (long e = 0; e < lanes; e++)
+            block[s * lanes + e] = values[s];
+    for (*row = job->start; *row < job->stop; *row += lanes) {
+        const long rows = job->stop - *row < lanes ? job->stop - *row : lanes;
+        fill_lanes(job, block, *row, rows);
+        if (machine->isa->run_lanes(&machine->plan, block, lanes, scratch, fault) < 0)
+            return -1;
+        for (long e = 0; e < rows && job->guards.count; e++)
+            if ((*guard = failed_guard(&job->guards, block, lanes, e)) >= 0) {
+                *row += e;
+                return 1;
+            }
+        read_lanes(job, block, *row, rows);
+    }
+    return 0;
+}
+
+static int get_sums(Job *job, PyObject *sums, PyObject *totals, long size, Py_buffer views[2])
+{
+    if (get_buffer(sums, &views[0], 'q', 0, "sums"))
+        return -1;
+    if (get_buffer(totals, &views[1], 'd', 1, "totals")) {
+        PyBuffer_Release(&views[0]);
+        return -1;
+    }
+    job->sums = views[0].buf, job->totals = views[1].buf;
+    job->sum_count = length_of(&views[0]);
+    int fits = job->sum_count == length_of(&views[1]);
+    for (long k = 0; k < job->sum_count && fits; k++)
+        fits = job->sums[k] >= 0 && job->sums[k] < size;
+    if (fits)
+        return 0;
+    PyBuffer_Release(&views[0]);
+    PyBuffer_Release(&views[1]);
+    PyErr_SetString(PyExc_ValueError, "batch: sums that lie outside the buffer.");
+    return -1;
+}
+
+/* Everything is at hand: allocate, and run without the global lock. */
+static PyObject *do_job(Machine *machine, Job *job, const double *values)
+{
+    const long size = machine->plan.size;
+    const size_t lanes = job->lanes, least = machine->plan.scratch;
+    const size_t room = lanes > least ? lanes : least;
+    double *block = aligned((size_t)size * job->lanes), *scratch = aligned(room);
+    Fault fault = {0, 0.0, 0};
+    long guard = -1, row = 0;
+    int result = 0;
+    if (block && scratch) {
+        Py_BEGIN_ALLOW_THREADS
+        result = run_job(machine, job, values, block, scratch, &fault, &guard, &row);
+        Py_END_ALLOW_THREADS
+    } else {
+        PyErr_NoMemory();
+    }
+    free(block);
+    free(scratch);
+    if (PyErr_Occurred())
+        return NULL;
+    if (result < 0) {
+        raise_fault(&fault);
+        return NULL;
+    }
+    if (result > 0)
+        return Py_BuildValue("ll", guard, row);
+    Py_RETURN_NONE;
+}
+
+static PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    Machine *machine = (Machine *)self;
+    const long size = machine->plan.size;
+    if (count != 9)
+        return PyErr_Format(
+            PyExc_TypeError,
+            "batch(values, start, stop, lanes, columns, outputs, sums, totals, guards)");
+    Job job = {0};
+    job.start = PyLong_AsLong(args[1]);
+    job.stop = PyLong_AsLong(args[2]);
+    job.lanes = PyLong_AsLong(args[3]);
+    if (PyErr_Occurred())
+        return NULL;
+    if (job.start < 0 || job.stop < job.start || job.lanes < 8 || job.lanes > 4096 || job.lanes % 8)
+        return PyErr_Format(PyExc_ValueError, "batch: rows %ld to %ld in %ld lanes.", job.start,
+                            job.stop, job.lanes);
+    Py_buffer view, sums[2];
+    PyObject *result = NULL;
+    if (get_values(machine, args[0], &view))
+        return NULL;
+    job.column_count = get_columns(args[4], &job.columns, job.stop, size, 0);
+    if (job.column_count >= 0) {
+        job.output_count = get_columns(args[5], &job.outputs, job.stop, size, 1);
+        if (job.output_count >= 0) {
+            if (!get_sums(&job, args[6], args[7], size, sums)) {
+                if (!get_guards(args[8], &job.guards, size)) {
+                    result = do_job(machine, &job, view.buf);
+                    release_guards(&job.guards);
+                }
+                PyBuffer_Release(&sums[0]);
+                PyBuffer_Release(&sums[1]);
+            }
+            release_columns(job.outputs, job.output_count);
+        }
+        release_columns(job.columns, job.column_count);
+    }
+    PyBuffer_Release(&view);
+    return result;
+}

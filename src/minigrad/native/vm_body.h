@@ -1,0 +1,235 @@
+/* The machine for one row of data, once per instruction set: vm.c defines KERNEL and LANES and
+   includes this file. Values are one number per slot; vectors run along the innermost loop.
+
+   vm_each.h has arithmetic, vm_sums.h sums, vm_matrix.h products of matrices, and vm_lanes.h the
+   machine for many rows at once; `run`, in vm_brief.h, is where to start.
+
+   Operands that do not lie side by side are gathered into chunk buffers first, results scattered
+   after. Sums are added in the order of their terms, whatever the vectors: they run over rows. */
+
+typedef double KERNEL(vec) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+typedef double KERNEL(vec4) __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double KERNEL(vec2) __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Do BODY(T) for elements e … of n: whole vectors, then halves, then one by one. */
+#define SWEEP(n, BODY)                                     \
+    do {                                                   \
+        long e = 0;                                        \
+        for (; e + LANES <= (n); e += LANES)               \
+            BODY(KERNEL(vec));                             \
+        if (LANES > 4 && (n) - e >= 4) {                   \
+            BODY(KERNEL(vec4));                            \
+            e += 4;                                        \
+        }                                                  \
+        if (LANES > 2 && (n) - e >= 2) {                   \
+            BODY(KERNEL(vec2));                            \
+            e += 2;                                        \
+        }                                                  \
+        for (; e < (n); e++)                               \
+            BODY(double);                                  \
+    } while (0)
+#define AT(T, p) (*(T *)((p) + e))
+#define OF(T, p) (*(const T *)((p) + e))
+
+/* ---- operands ---- */
+
+static ALWAYS long KERNEL(start)(const Ref *r, const Code *c, long i0, long i1)
+{
+    if (r->form == AFFINE)
+        return r->base + i0 * r->s0 + i1 * r->s1;
+    return r->base + r->index[(i0 * c->d1 + i1) * (r->form == CELLS ? c->d2 : 1)];
+}
+
+static void KERNEL(splat)(double *out, double x, long n)
+{
+    for (long e = 0; e < n; e++)
+        out[e] = x;
+}
+
+/* n elements of the innermost loop from element `from` on, side by side: in place or gathered. */
+static ALWAYS const double *KERNEL(line)(const Ref *r, const Code *c, const double *v, long i0,
+                                         long i1, long from, long n, double *buffer)
+{
+    if (r->form == CELLS) {
+        const int32_t *index = r->index + (i0 * c->d1 + i1) * c->d2 + from;
+        const double *p = v + r->base;
+        for (long e = 0; e < n; e++)
+            buffer[e] = p[index[e]];
+        return buffer;
+    }
+    const double *p = v + KERNEL(start)(r, c, i0, i1) + from * r->s2;
+    const long s = r->s2;
+    if (s == 1 || n == 1)
+        return p;
+    if (s == 0) {
+        KERNEL(splat)(buffer, *p, n);
+        return buffer;
+    }
+    for (long e = 0; e < n; e++)
+        buffer[e] = p[e * s];
+    return buffer;
+}
+
+/* The way back: write or add n results. */
+static void KERNEL(spread)(const Ref *r, const Code *c, double *v, long i0, long i1, long from,
+                           long n, const double *x, int adds)
+{
+    if (r->form == CELLS) {
+        const int32_t *index = r->index + (i0 * c->d1 + i1) * c->d2 + from;
+        double *p = v + r->base;
+        if (adds)
+            for (long e = 0; e < n; e++)
+                p[index[e]] += x[e];
+        else
+            for (long e = 0; e < n; e++)
+                p[index[e]] = x[e];
+        return;
+    }
+    double *p = v + KERNEL(start)(r, c, i0, i1) + from * r->s2;
+    const long s = r->s2;
+    if (!adds) {
+        for (long e = 0; e < n; e++)
+            p[e * s] = x[e];
+    } else if (s == 0) {
+        double total = *p;
+        for (long e = 0; e < n; e++)
+            total += x[e];
+        *p = total;
+    } else {
+        for (long e = 0; e < n; e++)
+            p[e * s] += x[e];
+    }
+}
+
+#include "vm_each.h"
+
+/* ---- maps and their adjoints: kernels on chunks ---- */
+
+static void KERNEL(call)(const Code *c, long n, double *out, const double *const p[MOST_REFS])
+{
+    if (c->kind == MAP)
+        KERNEL(map)(c->op, n, out, p[1], p[2], p[3]);
+    else
+        KERNEL(vjp)(c->op, c->which, (c->flags & SKIPS) != 0, n, out, p[1], p[2], p[3], p[4], p[5]);
+}
+
+#define ADD_TO(T) AT(T, out) += OF(T, x)
+static void KERNEL(add_to)(double *out, const double *x, long n)
+{
+    SWEEP(n, ADD_TO);
+}
+
+static void KERNEL(kernel)(const Code *c, double *v, double *scratch)
+{
+    const int adds = c->kind == VJP && !(c->flags & STORES);
+    /* as many whole innermost loops as a chunk holds, or pieces of one */
+    const long piece = c->d2 < CHUNK ? c->d2 : CHUNK, rows = CHUNK / piece;
+    const long all_rows = c->d0 * c->d1;
+    double *result = scratch + MOST_REFS * CHUNK;
+    for (long row = 0; row < all_rows; row += rows)
+        for (long from = 0; from < c->d2; from += piece) {
+            const long many = all_rows - row < rows ? all_rows - row : rows;
+            const long m = c->d2 - from < piece ? c->d2 - from : piece, n = many * m;
+            const double *p[MOST_REFS];
+            for (int k = 1; k < c->refs; k++) {
+                const Ref *r = &c->r[k];
+                double *buffer = scratch + k * CHUNK;
+                p[k] = buffer;
+                if (r->flat)
+                    p[k] = v + r->base + row * c->d2 + from;
+                else if (many == 1)
+                    p[k] = KERNEL(line)(r, c, v, row / c->d1, row % c->d1, from, m, buffer);
+                else
+                    for (long i = 0; i < many; i++) {
+                        const long i0 = (row + i) / c->d1, i1 = (row + i) % c->d1;
+                        double *to = buffer + i * m;
+                        const double *x = KERNEL(line)(r, c, v, i0, i1, from, m, to);
+                        if (x != to)
+                            for (long e = 0; e < m; e++)
+                                to[e] = x[e];
+                    }
+            }
+            for (int k = c->refs; k < MOST_REFS; k++)
+                p[k] = p[1];
+            double *direct = c->r[0].flat ? v + c->r[0].base + row * c->d2 + from : NULL;
+            KERNEL(call)(c, n, direct && !adds ? direct : result, p);
+            if (direct && adds)
+                KERNEL(add_to)(direct, result, n);
+            else if (!direct)
+                for (long i = 0; i < many; i++)
+                    KERNEL(spread)(&c->r[0], c, v, (row + i) / c->d1, (row + i) % c->d1, from, m,
+                                   result + i * m, adds);
+        }
+}
+
+/* ---- rows chosen by an index that the program computed ---- */
+
+static ALWAYS long KERNEL(place)(double index, const Code *c, Fault *fault)
+{
+    const long k = c->d2;
+    if (!(index >= -(double)k && index < (double)k) || index != (double)(long)index) {
+        fault->kind = c->kind, fault->index = index, fault->rows = k;
+        return -1;
+    }
+    return index < 0 ? (long)index + k : (long)index;
+}
+
+static ALWAYS long KERNEL(cell)(const Ref *r, const Code *c, long i0, long i1, long t)
+{
+    if (r->form == CELLS)
+        return r->base + r->index[(i0 * c->d1 + i1) * c->d2 + t];
+    return KERNEL(start)(r, c, i0, i1) + t * r->s2;
+}
+
+static int KERNEL(choose)(const Code *c, double *v, Fault *fault)
+{
+    for (long i0 = 0; i0 < c->d0; i0++)
+        for (long i1 = 0; i1 < c->d1; i1++) {
+            const long t = KERNEL(place)(v[KERNEL(start)(&c->r[2], c, i0, i1)], c, fault);
+            if (t < 0)
+                return -1;
+            if (c->kind == PUT) {
+                v[KERNEL(cell)(&c->r[0], c, i0, i1, t)] += v[KERNEL(start)(&c->r[1], c, i0, i1)];
+                continue;
+            }
+            const double x = v[KERNEL(cell)(&c->r[1], c, i0, i1, t)];
+            double *o = v + KERNEL(start)(&c->r[0], c, i0, i1);
+            *o = c->kind == TAKE || c->flags & STORES ? x : *o + x;
+        }
+    return 0;
+}
+
+/* ---- programs ---- */
+
+#include "vm_sums.h"
+#include "vm_matrix.h"
+#include "vm_lanes.h"
+
+#include "vm_brief.h"
+
+/* ---- optimisers: the formulas of bulk.py, operation by operation ---- */
+
+static void KERNEL(sgd)(long n, double *restrict x, const double *restrict g, double *restrict u,
+                        double lr, double momentum, int nesterov, double decay)
+{
+    for (long k = 0; k < n; k++) {
+        const double slope = g[k] + decay * x[k];
+        const double speed = momentum * u[k] + slope;
+        u[k] = speed;
+        x[k] = x[k] - lr * (nesterov ? slope + momentum * speed : speed);
+    }
+}
+
+static void KERNEL(adam)(long n, double *restrict x, const double *restrict g, double *restrict m,
+                         double *restrict s, double rate, double scale, double beta1, double beta2,
+                         double eps, double penalty, double shrink)
+{
+    for (long k = 0; k < n; k++) {
+        const double slope = g[k] + penalty * x[k];
+        const double average = beta1 * m[k] + (1.0 - beta1) * slope;
+        const double square = beta2 * s[k] + (1.0 - beta2) * slope * slope;
+        m[k] = average;
+        s[k] = square;
+        x[k] = x[k] * shrink - rate * average / (sqrt(square) * scale + eps);
+    }
+}

@@ -1,0 +1,231 @@
+/* The machine for many rows of data at once, part of vm_body.h: slot s is the `lanes` numbers from
+   v + s*lanes on, one per row, and whatever happens to an element happens to all its lanes. */
+
+static ALWAYS double *KERNEL(lane)(const Ref *r, const Code *c, double *v, long lanes, long i0,
+                                   long i1, long i2)
+{
+    return v + KERNEL(cell)(r, c, i0, i1, i2) * lanes;
+}
+
+static void KERNEL(lanes_each)(const Code *c, double *v, long lanes)
+{
+    int beside = 1;
+    for (int k = 0; k < c->refs; k++)
+        beside &= c->r[k].form != CELLS && (c->r[k].s2 == 1 || c->d2 == 1);
+    const long turns = beside ? 1 : c->d2, n = beside ? c->d2 * lanes : lanes;
+    for (long i0 = 0; i0 < c->d0; i0++)
+        for (long i1 = 0; i1 < c->d1; i1++)
+            for (long i2 = 0; i2 < turns; i2++) {
+                double *out = KERNEL(lane)(&c->r[0], c, v, lanes, i0, i1, i2);
+                if (c->kind == FILL) {
+                    KERNEL(splat)(out, c->number, n);
+                    continue;
+                }
+                KERNEL(each_flat)(c->op, n, out, KERNEL(lane)(&c->r[1], c, v, lanes, i0, i1, i2),
+                                  KERNEL(lane)(&c->r[c->refs - 1], c, v, lanes, i0, i1, i2));
+            }
+}
+
+static void KERNEL(lanes_kernel)(const Code *c, double *v, long lanes, double *scratch)
+{
+    const int adds = c->kind == VJP && !(c->flags & STORES);
+    int flat = !adds;
+    for (int k = 0; k < c->refs; k++)
+        flat &= c->r[k].flat;
+    const long l0 = flat ? 1 : c->d0, l1 = flat ? 1 : c->d1, l2 = flat ? 1 : c->d2;
+    const long n = flat ? c->d0 * c->d1 * c->d2 * lanes : lanes;
+    for (long i0 = 0; i0 < l0; i0++)
+        for (long i1 = 0; i1 < l1; i1++)
+            for (long i2 = 0; i2 < l2; i2++) {
+                const double *p[MOST_REFS];
+                for (int k = 1; k < MOST_REFS; k++)
+                    p[k] = KERNEL(lane)(&c->r[k < c->refs ? k : 1], c, v, lanes, i0, i1, i2);
+                double *out = KERNEL(lane)(&c->r[0], c, v, lanes, i0, i1, i2);
+                KERNEL(call)(c, n, adds ? scratch : out, p);
+                if (adds)
+                    KERNEL(add_to)(out, scratch, n);
+            }
+}
+
+/* Where term t of a factor lies: `terms` apart by `stride`, or one by one in `index`. */
+typedef struct {
+    const double *first;
+    long stride;
+    const int32_t *index;
+} KERNEL(Terms);
+
+static ALWAYS KERNEL(Terms) KERNEL(terms_of)(const Ref *r, const double *v, long lanes, long row,
+                                             long slot, long terms)
+{
+    if (r->form == CELLS)
+        return (KERNEL(Terms)){v + r->base * lanes, 0, r->index + row * terms};
+    return (KERNEL(Terms)){v + slot * lanes, r->s2 * lanes, NULL};
+}
+
+#define LANE_TERM(x, t) ((x).first + ((x).index ? (x).index[t] * lanes : (t) * (x).stride))
+#define LANE_SUM(T)                                                        \
+    do {                                                                   \
+        long t = 0;                                                        \
+        T total;                                                           \
+        if (start)                                                         \
+            total = OF(T, start);                                          \
+        else                                                               \
+            total = TERM(T), t = 1;                                \
+        for (; t < terms; t++)                                             \
+            total += TERM(T);                                      \
+        if (adds)                                                          \
+            AT(T, out) += total;                                           \
+        else                                                               \
+            AT(T, out) = total;                                            \
+    } while (0)
+
+static void KERNEL(lanes_sum)(long lanes, long terms, double *out, const double *start,
+                              const KERNEL(Terms) *a, const KERNEL(Terms) *b, int adds)
+{
+    if (b) {
+#define TERM(T) (OF(T, LANE_TERM(*a, t)) * OF(T, LANE_TERM(*b, t)))
+        SWEEP(lanes, LANE_SUM);
+#undef TERM
+    } else {
+#define TERM(T) OF(T, LANE_TERM(*a, t))
+        SWEEP(lanes, LANE_SUM);
+#undef TERM
+    }
+}
+
+static void KERNEL(lanes_total)(const Code *c, double *v, long lanes)
+{
+    const int dot = c->kind == DOT;
+    const Ref *from = c->refs > 2 + dot ? &c->r[c->refs - 1] : NULL;
+    for (long i0 = 0; i0 < c->d0; i0++)
+        for (long i1 = 0; i1 < c->d1; i1++) {
+            const long row = i0 * c->d1 + i1;
+            const Ref *ra = &c->r[1], *rb = &c->r[2];
+            const KERNEL(Terms) a =
+                KERNEL(terms_of)(ra, v, lanes, row, KERNEL(start)(ra, c, i0, i1), c->d2);
+            const KERNEL(Terms) b =
+                dot ? KERNEL(terms_of)(rb, v, lanes, row, KERNEL(start)(rb, c, i0, i1), c->d2) : a;
+            KERNEL(lanes_sum)(lanes, c->d2, v + KERNEL(start)(&c->r[0], c, i0, i1) * lanes,
+                              from ? v + KERNEL(start)(from, c, i0, i1) * lanes : NULL, &a,
+                              dot ? &b : NULL, 0);
+        }
+}
+
+/* Four results that share a factor: it is read once for all of them. */
+#define LANE_TILE(T)                                                       \
+    do {                                                                   \
+        T x = OF(T, a);                                                    \
+        T sum0 = x * OF(T, b[0]), sum1 = x * OF(T, b[1]);                  \
+        T sum2 = x * OF(T, b[2]), sum3 = x * OF(T, b[3]);                  \
+        if (start[0]) {                                                    \
+            sum0 = OF(T, start[0]) + sum0, sum1 = OF(T, start[1]) + sum1;  \
+            sum2 = OF(T, start[2]) + sum2, sum3 = OF(T, start[3]) + sum3;  \
+        }                                                                  \
+        for (long t = 1; t < terms; t++) {                                 \
+            x = OF(T, a + t * sa);                                         \
+            sum0 += x * OF(T, b[0] + t * sb), sum1 += x * OF(T, b[1] + t * sb); \
+            sum2 += x * OF(T, b[2] + t * sb), sum3 += x * OF(T, b[3] + t * sb); \
+        }                                                                  \
+        AT(T, out[0]) = sum0, AT(T, out[1]) = sum1;                        \
+        AT(T, out[2]) = sum2, AT(T, out[3]) = sum3;                        \
+    } while (0)
+
+static void KERNEL(lanes_tile)(long lanes, long terms, double *const out[4],
+                               const double *const start[4], const double *a, long sa,
+                               const double *const b[4], long sb)
+{
+    SWEEP(lanes, LANE_TILE);
+}
+
+static void KERNEL(lanes_mm)(const Code *c, double *v, long lanes)
+{
+    const Ref *ra = &c->r[1], *rb = &c->r[2], *ro = &c->r[0];
+    const Ref *rs = c->refs == 4 ? &c->r[3] : c->flags & (STORES | REPEATS) ? NULL : ro;
+    const int tiles = ra->form != CELLS && rb->form != CELLS && !(c->flags & REPEATS);
+    for (long i = 0; i < c->d0; i++)
+        for (long j = 0; j < c->d1; j++) {
+            if (tiles && j + 4 <= c->d1) {
+                double *out[4];
+                const double *start[4], *b[4];
+                for (int k = 0; k < 4; k++) {
+                    out[k] = v + KERNEL(grid_slot)(ro, c->d1, i, j + k) * lanes;
+                    start[k] = rs ? v + KERNEL(grid_slot)(rs, c->d1, i, j + k) * lanes : NULL;
+                    b[k] = v + KERNEL(row_start)(rb, j + k, c->d2) * lanes;
+                }
+                const double *a = v + KERNEL(row_start)(ra, i, c->d2) * lanes;
+                KERNEL(lanes_tile)(lanes, c->d2, out, start, a, ra->s2 * lanes, b, rb->s2 * lanes);
+                j += 3;
+                continue;
+            }
+            const KERNEL(Terms) a =
+                KERNEL(terms_of)(ra, v, lanes, i, KERNEL(row_start)(ra, i, c->d2), c->d2);
+            const KERNEL(Terms) b =
+                KERNEL(terms_of)(rb, v, lanes, j, KERNEL(row_start)(rb, j, c->d2), c->d2);
+            KERNEL(lanes_sum)(lanes, c->d2, v + KERNEL(grid_slot)(ro, c->d1, i, j) * lanes,
+                              rs ? v + KERNEL(grid_slot)(rs, c->d1, i, j) * lanes : NULL, &a, &b,
+                              (c->flags & REPEATS) != 0);
+        }
+}
+
+static void KERNEL(lanes_largest)(const Code *c, double *v, long lanes, double *scratch)
+{
+    double *most = scratch;
+    for (long i0 = 0; i0 < c->d0; i0++)
+        for (long i1 = 0; i1 < c->d1; i1++) {
+            double *place = v + KERNEL(start)(&c->r[0], c, i0, i1) * lanes;
+            for (long t = 0; t < c->d2; t++) {
+                const double *x = KERNEL(lane)(&c->r[1], c, v, lanes, i0, i1, t);
+                for (long e = 0; e < lanes; e++) {
+                    const int more = t == 0 || x[e] > most[e] || x[e] != x[e];
+                    most[e] = more ? x[e] : most[e];
+                    place[e] = more ? (double)t : place[e];
+                }
+            }
+            for (long e = 0; e < lanes; e++)
+                place[e] = c->kind == MAX ? most[e] : most[e] != most[e] ? 0.0 : place[e];
+        }
+}
+
+static int KERNEL(lanes_choose)(const Code *c, double *v, long lanes, Fault *fault)
+{
+    for (long i0 = 0; i0 < c->d0; i0++)
+        for (long i1 = 0; i1 < c->d1; i1++) {
+            const double *index = v + KERNEL(start)(&c->r[2], c, i0, i1) * lanes;
+            for (long e = 0; e < lanes; e++) {
+                const long t = KERNEL(place)(index[e], c, fault);
+                if (t < 0)
+                    return -1;
+                if (c->kind == PUT) {
+                    KERNEL(lane)(&c->r[0], c, v, lanes, i0, i1, t)[e] +=
+                        v[KERNEL(start)(&c->r[1], c, i0, i1) * lanes + e];
+                    continue;
+                }
+                const double x = KERNEL(lane)(&c->r[1], c, v, lanes, i0, i1, t)[e];
+                double *o = v + KERNEL(start)(&c->r[0], c, i0, i1) * lanes + e;
+                *o = c->kind == TAKE || c->flags & STORES ? x : *o + x;
+            }
+        }
+    return 0;
+}
+
+static int KERNEL(run_lanes)(const Plan *plan, double *v, long lanes, double *scratch, Fault *fault)
+{
+    for (long k = 0; k < plan->count; k++) {
+        const Code *c = &plan->codes[k];
+        switch (c->kind) {
+        case EACH:
+        case FILL: KERNEL(lanes_each)(c, v, lanes); break;
+        case MAP:
+        case VJP: KERNEL(lanes_kernel)(c, v, lanes, scratch); break;
+        case SUM:
+        case DOT: KERNEL(lanes_total)(c, v, lanes); break;
+        case MM: KERNEL(lanes_mm)(c, v, lanes); break;
+        case MAX:
+        case ARGMAX: KERNEL(lanes_largest)(c, v, lanes, scratch); break;
+        default:
+            if (KERNEL(lanes_choose)(c, v, lanes, fault) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}

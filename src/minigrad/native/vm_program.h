@@ -1,0 +1,197 @@
+/* The words of a program, as compiler/lower.py writes them: decoded once, and checked so that no
+   program, however wrong, reads or writes outside its buffers.
+
+   Every instruction is a nest of three loops (d0, d1, d2); an operand says how its slot moves:
+       AFFINE  base + i0*s0 + i1*s1 + i2*s2
+       ROWS    base + index[i0*d1 + i1] + i2*s2
+       CELLS   base + index[(i0*d1 + i1)*d2 + i2]
+   A product of matrices is (m, n, k): its factors move by s0 along their rows and by s2 along the
+   terms, its results by s0 along i and s1 along j. */
+
+#ifndef MINIGRAD_VM_PROGRAM_H
+#define MINIGRAD_VM_PROGRAM_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EACH, MAP, VJP, SUM, DOT, MM, MAX, ARGMAX, TAKE, PUT, GET, FILL, KINDS };
+enum { COPY, NEG, ADD, SUB, MUL, GAIN, LOSE, GAIN_MUL, EACHES };
+enum { AFFINE, ROWS, CELLS };
+enum { STORES = 1, SKIPS = 2, REPEATS = 4 }; /* REPEATS: results of a product share slots */
+
+enum {
+    HEAD_WORDS = 9, /* kind op which flags d0 d1 d2 number operands */
+    REF_WORDS = 6,  /* form base s0 s1 s2 index */
+    MOST_REFS = 6,
+    CHUNK = 512,    /* elements that are gathered at once */
+    WIDEST = 8      /* lanes of the widest vectors */
+};
+
+typedef struct {
+    int form;
+    int flat; /* the elements follow each other in memory */
+    long base, s0, s1, s2;
+    const int32_t *index;
+} Ref;
+
+typedef struct {
+    int kind, op, which, flags, refs;
+    int swap; /* a product is computed as its transpose */
+    long d0, d1, d2;
+    double number;
+    Ref r[MOST_REFS]; /* the result first */
+} Code;
+
+#include "vm_stream.h"
+
+typedef struct {
+    long count;
+    Code *codes;
+    Stream stream;
+    int32_t *pool;
+    long size;
+    size_t scratch; /* doubles that a run needs besides its values */
+    double work;    /* roughly, elements that a run touches */
+} Plan;
+
+/* What went wrong in a run: an index that is no row. */
+typedef struct {
+    int kind;
+    double index;
+    long rows;
+} Fault;
+
+/* ---- checks ---- */
+
+static const char *check_ref(const Ref *r, long l0, long l1, long l2, long at, long pool, long size)
+{
+    const int64_t limit = (int64_t)1 << 31;
+    const long loops[3] = {l0, l1, l2}, strides[3] = {r->s0, r->s1, r->s2};
+    int64_t low = 0, high = 0;
+    if (r->base < -limit || r->base > limit)
+        return "an operand outside the buffer";
+    for (int k = (r->form == AFFINE ? 0 : 2); k < (r->form == CELLS ? 2 : 3); k++) {
+        if (strides[k] < -limit || strides[k] > limit)
+            return "an operand outside the buffer";
+        const int64_t reach = (int64_t)strides[k] * (loops[k] - 1);
+        if (reach < -limit || reach > limit)
+            return "an operand outside the buffer";
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    if (r->form != AFFINE) {
+        const int64_t count = (int64_t)l0 * l1 * (r->form == CELLS ? l2 : 1);
+        int64_t least = INT32_MAX, most = INT32_MIN;
+        if (at < 0 || count > pool - at)
+            return "an index array outside the pool";
+        for (int64_t k = 0; k < count; k++) {
+            least = r->index[k] < least ? r->index[k] : least;
+            most = r->index[k] > most ? r->index[k] : most;
+        }
+        low += least;
+        high += most;
+    }
+    if (r->base + low < 0 || r->base + high >= size)
+        return "an operand outside the buffer";
+    return NULL;
+}
+
+/* How many operands a kind takes: fewest and most, the result included. */
+static const signed char counts[KINDS][2] = {
+    [EACH] = {2, 3}, [MAP] = {2, 4}, [VJP] = {4, 6}, [SUM] = {2, 3},
+    [DOT] = {3, 4},  [MM] = {3, 4},  [MAX] = {2, 2}, [ARGMAX] = {2, 2},
+    [TAKE] = {3, 3}, [PUT] = {3, 3}, [GET] = {3, 3}, [FILL] = {1, 1},
+};
+
+static int is_binary(int each)
+{
+    return each == ADD || each == SUB || each == MUL || each == GAIN_MUL;
+}
+
+/* ---- plans ---- */
+
+/* Roughly how many moves it takes to bring a product into the machine's form, with the rows of
+   factor a broadcast and those of factor b side by side in vectors. */
+static double mm_cost(const Code *c, int swap)
+{
+    const Ref *a = &c->r[1 + swap], *b = &c->r[2 - swap];
+    const double m = swap ? c->d1 : c->d0, n = swap ? c->d0 : c->d1, k = c->d2;
+    const long along = swap ? c->r[0].s0 : c->r[0].s1;
+    const double vectors = (long)(n + WIDEST - 1) / WIDEST;
+    double cost = m * vectors * k * 1.3;
+    if (a->form != AFFINE)
+        cost += m * k * 1.5;
+    if (b->form != AFFINE || (b->s0 != 1 && n > 1))
+        cost += n * k * (b->form == AFFINE && b->s2 == 1 ? 0.6 : 1.5);
+    else if ((long)n % WIDEST)
+        cost += k * 4;
+    if (c->r[0].form != AFFINE || (along != 1 && n > 1))
+        cost += m * n * (c->flags & STORES ? 1.5 : 3);
+    return cost;
+}
+
+static size_t scratch_of(const Code *c)
+{
+    if (c->kind == MM) {
+        const size_t m = (c->d0 + WIDEST) & ~(size_t)(WIDEST - 1);
+        const size_t n = (c->d1 + WIDEST) & ~(size_t)(WIDEST - 1);
+        return (m + n) * c->d2 + m * n + 8 * WIDEST * WIDEST;
+    }
+    if (c->kind == SUM || c->kind == DOT || c->kind == MAX || c->kind == ARGMAX)
+        return 8 * (size_t)c->d2;
+    return 0;
+}
+
+/* ---- decoding ---- */
+
+static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, long pool,
+                              const double *numbers, long number_count)
+{
+    const int64_t most = (int64_t)1 << 31;
+    if (w[0] < 0 || w[0] >= KINDS || w[7] < 0 || w[7] >= number_count)
+        return "an unknown kind of instruction";
+    for (int k = 4; k < 7; k++)
+        if (w[k] < 1 || w[k] > most)
+            return "a loop of no turns";
+    if (w[4] * w[5] > most || w[4] * w[5] * w[6] > most << 8)
+        return "a loop too long";
+    if (w[8] < counts[w[0]][0] || w[8] > counts[w[0]][1])
+        return "the wrong number of operands";
+    if (w[1] < 0 || w[1] > 1000 || w[2] < 0 || w[2] > 2)
+        return "an unknown operation";
+    c->kind = (int)w[0], c->op = (int)w[1], c->which = (int)w[2], c->flags = (int)w[3];
+    c->d0 = w[4], c->d1 = w[5], c->d2 = w[6];
+    c->number = numbers[w[7]];
+    c->refs = (int)w[8];
+    if (c->kind == EACH && (c->op >= EACHES || c->refs != 2 + is_binary(c->op)))
+        return "the wrong number of operands";
+    for (int k = 0; k < c->refs; k++) {
+        const int64_t *v = w + HEAD_WORDS + k * REF_WORDS;
+        Ref *r = &c->r[k];
+        long l0 = c->d0, l1 = c->d1, l2 = c->d2;
+        if (v[0] < AFFINE || v[0] > CELLS)
+            return "an unknown form of operand";
+        r->form = (int)v[0];
+        r->base = v[1], r->s0 = v[2], r->s1 = v[3], r->s2 = v[4];
+        if (v[0] != AFFINE && (v[5] < 0 || v[5] > pool))
+            return "an index array outside the pool";
+        r->index = r->form == AFFINE ? NULL : plan->pool + v[5];
+        if (c->kind == MM && (k == 1 || k == 2))
+            l0 = k == 1 ? c->d0 : c->d1, l1 = 1;
+        else if (c->kind == MM)
+            l2 = 1;
+        /* one loop: operands that are not walked along the terms have no stride there */
+        const char *wrong = check_ref(r, l0, l1, l2, v[5], pool, plan->size);
+        if (wrong)
+            return wrong;
+        r->flat = r->form == AFFINE && r->s2 == 1 && (l1 == 1 || r->s1 == l2)
+                  && (l0 == 1 || r->s0 == l1 * l2);
+        if (r->form == AFFINE && l0 * l1 * l2 == 1)
+            r->flat = 1;
+    }
+    return NULL;
+}
+
+#endif

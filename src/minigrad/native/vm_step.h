@@ -1,0 +1,201 @@
+/* Machine.step, part of vm.c: what a training loop does between two glances at the loss. */
+
+/* Copy numbers, a buffer or a sequence, to the values from `slot` on. */
+static int copy_in(double *values, long size, long slot, PyObject *numbers)
+{
+    if (PyList_CheckExact(numbers) || PyTuple_CheckExact(numbers)) {
+        const Py_ssize_t count = PySequence_Fast_GET_SIZE(numbers);
+        if (slot < 0 || slot > size || count > size - slot) {
+            PyErr_SetString(PyExc_ValueError, "step: inputs that lie outside the buffer.");
+            return -1;
+        }
+        for (Py_ssize_t k = 0; k < count; k++) {
+            const double x = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(numbers, k));
+            if (x == -1.0 && PyErr_Occurred())
+                return -1;
+            values[slot + k] = x;
+        }
+        return 0;
+    }
+    Py_buffer view;
+    if (get_buffer(numbers, &view, 'd', 0, "inputs"))
+        return -1;
+    const long count = length_of(&view);
+    const int fits = slot >= 0 && slot <= size && count <= size - slot;
+    if (fits)
+        memmove(values + slot, view.buf, view.len);
+    else
+        PyErr_SetString(PyExc_ValueError, "step: inputs that lie outside the buffer.");
+    PyBuffer_Release(&view);
+    return fits ? 0 : -1;
+}
+
+static int copy_inputs(double *values, long size, PyObject *inputs)
+{
+    PyObject *pairs = PySequence_Fast(inputs, "step: inputs are pairs (slot, numbers).");
+    if (!pairs)
+        return -1;
+    int result = 0;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(pairs) && !result; k++) {
+        PyObject *pair = PySequence_Fast_GET_ITEM(pairs, k);
+        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) {
+            PyErr_SetString(PyExc_TypeError, "step: inputs are pairs (slot, numbers).");
+            result = -1;
+            break;
+        }
+        const long slot = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
+        if (slot == -1 && PyErr_Occurred())
+            result = -1;
+        else
+            result = copy_in(values, size, slot, PyTuple_GET_ITEM(pair, 1));
+    }
+    Py_DECREF(pairs);
+    return result;
+}
+
+/* ---- guards ---- */
+
+typedef struct {
+    Py_buffer slots, numbers;
+    long count;
+} Guards;
+
+static int get_guards(PyObject *from, Guards *guards, long size)
+{
+    guards->count = 0;
+    if (from == Py_None)
+        return 0;
+    if (!PyTuple_Check(from) || PyTuple_GET_SIZE(from) != 2) {
+        PyErr_SetString(PyExc_TypeError, "guards are a pair (slots, numbers).");
+        return -1;
+    }
+    if (get_buffer(PyTuple_GET_ITEM(from, 0), &guards->slots, 'q', 0, "guards"))
+        return -1;
+    if (get_buffer(PyTuple_GET_ITEM(from, 1), &guards->numbers, 'd', 0, "guards")) {
+        PyBuffer_Release(&guards->slots);
+        return -1;
+    }
+    const long count = length_of(&guards->slots);
+    int fits = count == length_of(&guards->numbers);
+    for (long k = 0; k < count && fits; k++) {
+        const int64_t slot = ((const int64_t *)guards->slots.buf)[k];
+        fits = slot >= 0 && slot < size;
+    }
+    if (!fits) {
+        PyBuffer_Release(&guards->slots);
+        PyBuffer_Release(&guards->numbers);
+        PyErr_SetString(PyExc_ValueError, "guards that lie outside the buffer.");
+        return -1;
+    }
+    guards->count = count;
+    if (!count) {
+        PyBuffer_Release(&guards->slots);
+        PyBuffer_Release(&guards->numbers);
+    }
+    return 0;
+}
+
+static void release_guards(Guards *guards)
+{
+    if (guards->count) {
+        PyBuffer_Release(&guards->slots);
+        PyBuffer_Release(&guards->numbers);
+    }
+}
+
+/* Two numbers are the same if their bits are, or both are nan. */
+static int is_same(double x, double y)
+{
+    return !memcmp(&x, &y, sizeof x) || (x != x && y != y);
+}
+
+/* The first guard that fails, or -1; `lane` of lanes, slots being `lanes` apart. */
+static long failed_guard(const Guards *guards, const double *values, long lanes, long lane)
+{
+    for (long k = 0; k < guards->count; k++) {
+        const int64_t slot = ((const int64_t *)guards->slots.buf)[k];
+        if (!is_same(values[slot * lanes + lane], ((const double *)guards->numbers.buf)[k]))
+            return k;
+    }
+    return -1;
+}
+
+/* ---- optimisers ---- */
+
+static int is_range(long first, long count, long size)
+{
+    return first >= 0 && count >= 0 && first <= size && count <= size - first;
+}
+
+static int update(Machine *machine, double *values, PyObject *optimiser)
+{
+    PyObject *held[2] = {NULL, NULL};
+    Py_buffer state[2];
+    long first, count, grads, steps = 0;
+    double lr, beta1 = 0, beta2 = 0, eps = 0, penalty = 0, shrink = 1, momentum = 0;
+    int nesterov = 0;
+    const int is_sgd = PyTuple_GET_SIZE(optimiser) == 8, states = is_sgd ? 1 : 2;
+    const int read =
+        is_sgd ? PyArg_ParseTuple(optimiser, "lllOddpd", &first, &count, &grads, &held[0], &lr,
+                                  &momentum, &nesterov, &penalty)
+               : PyArg_ParseTuple(optimiser, "lllOOddddldd", &first, &count, &grads, &held[0],
+                                  &held[1], &lr, &beta1, &beta2, &eps, &steps, &penalty, &shrink);
+    if (!read)
+        return -1;
+    const long size = machine->plan.size;
+    const int apart = first + count <= grads || grads + count <= first;
+    if (!is_range(first, count, size) || !is_range(grads, count, size) || (count && !apart)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "step: parameters or gradients that lie outside the buffer.");
+        return -1;
+    }
+    int ready = 0, result = 0;
+    for (; ready < states && !result; ready++) {
+        if (get_buffer(held[ready], &state[ready], 'd', 1, "the optimiser's state")) {
+            result = -1;
+            break;
+        }
+        if (length_of(&state[ready]) != count) {
+            PyErr_SetString(PyExc_ValueError, "step: the optimiser's state has another length.");
+            result = -1;
+        }
+    }
+    if (!result && is_sgd) {
+        machine->isa->sgd(count, values + first, values + grads, state[0].buf, lr, momentum,
+                          nesterov, penalty);
+    } else if (!result) {
+        const double rate = lr / (1.0 - pow(beta1, (double)(steps + 1)));
+        const double scale = 1.0 / sqrt(1.0 - pow(beta2, (double)(steps + 1)));
+        machine->isa->adam(count, values + first, values + grads, state[0].buf, state[1].buf,
+                           rate, scale, beta1, beta2, eps, penalty, shrink);
+    }
+    while (ready-- > 0)
+        PyBuffer_Release(&state[ready]);
+    return result;
+}
+
+static PyObject *machine_step(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    Machine *machine = (Machine *)self;
+    if (count != 4 || !(args[3] == Py_None || PyTuple_Check(args[3])))
+        return PyErr_Format(PyExc_TypeError, "step(values, inputs, guards, optimiser)");
+    Py_buffer view;
+    Guards guards;
+    if (get_values(machine, args[0], &view))
+        return NULL;
+    double *values = view.buf;
+    long failed = -1;
+    int result = get_guards(args[2], &guards, machine->plan.size);
+    if (!result) {
+        result = copy_inputs(values, machine->plan.size, args[1]);
+        if (!result)
+            result = run_once(machine, values);
+        if (!result)
+            failed = failed_guard(&guards, values, 1, 0);
+        if (!result && failed < 0 && args[3] != Py_None)
+            result = update(machine, values, args[3]);
+        release_guards(&guards);
+    }
+    PyBuffer_Release(&view);
+    return result ? NULL : PyLong_FromLong(failed);
+}

@@ -1,0 +1,274 @@
+/* The stream: what a run for one row of data reads, made from the decoded (and checked) program.
+
+   Irregular programs are thousands of instructions on a handful of elements each, and looking at
+   six operands would take longer than the work. An instruction of up to FEW elements is therefore
+   written out slot by slot, behind a word that has its operation and its number of elements n; what
+   vm_brief.h does with it is one loop. Two that hand the same adjoint on, to both operands of an
+   operation, become one. All others stay as they are: LONG, with their place among the codes.
+
+       END
+       LONG       first count      codes, as vm_body.h runs them
+       ZEROS      (start count)*n  ranges that are filled with 0
+       PUT_*      out  lists       out and the n - 1 slots behind it = from lists of n slots
+       PUT_SUM    out terms  list  n sums; the slots row by row
+       GIVE_*     g  out…          n slots take from g and the slots behind it; lists of factors
+                                   and of a second result may follow
+       GIVE_ANY   -  out… g…       n slots take from n others
+       MAPS       op out  operands
+       VJPS       op which  out…  operands
+
+   An operand of MAPS and VJPS is a slot (the others follow it), or -1 and a list that is filled up
+   to whole vectors with its last slot. */
+
+enum {
+    END, LONG, ZEROS, PUT_COPY, PUT_NEG, PUT_ADD, PUT_SUB, PUT_MUL, PUT_MUL_ADD, PUT_SUM,
+    GIVE_GAIN, GIVE_LOSE, GIVE_GAIN_MUL, GIVE_GAIN_GAIN, GIVE_GAIN_LOSE, GIVE_GAIN_MULS, GIVE_ANY,
+    MAPS, VJPS
+};
+
+/* The first word: 5 bits of kind, the lowest, then n in 3 bits if it fits, so that one jump finds a
+   loop already unrolled, and then n. */
+enum {
+    FEW = 32, BRIEF_N = 5, FULL_N = 8,
+    KIND = (1 << BRIEF_N) - 1, KIND_AND_N = (1 << FULL_N) - 1
+};
+
+static int32_t first_word(int kind, long n)
+{
+    return (int32_t)(kind | (n < 1 << (FULL_N - BRIEF_N) ? n << BRIEF_N : 0) | n << FULL_N);
+}
+
+typedef struct {
+    int32_t *words;
+    size_t count, room;
+    size_t latest; /* where the latest instruction starts */
+} Stream;
+
+/* Room for some more words; NULL if there is no memory. */
+static int32_t *more_words(Stream *s, size_t count)
+{
+    if (s->count + count > s->room) {
+        const size_t room = 2 * (s->room + count) + 64;
+        int32_t *words = realloc(s->words, room * sizeof(int32_t));
+        if (!words)
+            return NULL;
+        s->words = words, s->room = room;
+    }
+    s->count += count;
+    return s->words + s->count - count;
+}
+
+static int32_t slot_at(const Code *c, const Ref *r, long e)
+{
+    const long i2 = e % c->d2, row = e / c->d2;
+    if (r->form == CELLS)
+        return (int32_t)(r->base + r->index[e]);
+    const long start = r->form == ROWS ? r->index[row] : row / c->d1 * r->s0 + row % c->d1 * r->s1;
+    return (int32_t)(r->base + start + i2 * r->s2);
+}
+
+static int is_beside(const Code *c, const Ref *r, long n)
+{
+    for (long e = 1; e < n; e++)
+        if (slot_at(c, r, e) != slot_at(c, r, 0) + e)
+            return 0;
+    return 1;
+}
+
+static int32_t *write_slots(int32_t *to, const Code *c, const Ref *r, long n)
+{
+    for (long e = 0; e < n; e++)
+        *to++ = slot_at(c, r, e);
+    return to;
+}
+
+/* Whether two lists of n slots, one of them or both written, may be walked side by side: no slot of
+   the second is one that the first reaches later. */
+static int may_interleave(const int32_t *first, const int32_t *second, long n)
+{
+    for (long e = 0; e < n; e++)
+        for (long later = e + 1; later < n; later++)
+            if (second[e] == first[later])
+                return 0;
+    return 1;
+}
+
+/* Append the instruction at `next`, just written, to the one before if both give the same adjoint.
+   What is done to a slot, and in which order, stays the same. */
+static int join_givers(Stream *s, int32_t *next, long n)
+{
+    int32_t *latest = s->words + s->latest;
+    const int before = latest[0] & KIND, after = next[0] & KIND;
+    const int both = before == GIVE_GAIN && after == GIVE_GAIN           ? GIVE_GAIN_GAIN
+                     : before == GIVE_GAIN && after == GIVE_LOSE         ? GIVE_GAIN_LOSE
+                     : before == GIVE_GAIN_MUL && after == GIVE_GAIN_MUL ? GIVE_GAIN_MULS
+                                                                         : END;
+    if (both == END || latest[0] >> FULL_N != n || latest[1] != next[1])
+        return 0;
+    const int32_t *out = latest + 2, *factors = out + n, *out2 = next + 2, *factors2 = out2 + n;
+    if (!may_interleave(out, out2, n))
+        return 0;
+    if (both == GIVE_GAIN_MULS
+        && !(may_interleave(out, factors2, n) && may_interleave(factors, out2, n)))
+        return 0;
+    latest[0] = first_word(both, n);
+    s->count -= 2; /* of the second instruction, its lists stay */
+    memmove(next, out2, (s->words + s->count - next) * sizeof(int32_t));
+    return 1;
+}
+
+/* These return 1 if they wrote the instruction, 0 if it is none of theirs, -1 without memory. */
+
+static int write_each(Stream *s, const Code *c, long n)
+{
+    static const int brief[EACHES] = {
+        [COPY] = PUT_COPY, [NEG] = PUT_NEG, [ADD] = PUT_ADD, [SUB] = PUT_SUB, [MUL] = PUT_MUL,
+        [GAIN] = GIVE_GAIN, [LOSE] = GIVE_LOSE, [GAIN_MUL] = GIVE_GAIN_MUL,
+    };
+    const int gives = c->op >= GAIN;
+    int kind = brief[c->op];
+    /* the operand that lies side by side, then the others */
+    const Ref *order[3] = {&c->r[gives], &c->r[!gives], &c->r[2]};
+    if (c->op == GAIN_MUL && !is_beside(c, order[0], n))
+        order[0] = &c->r[2], order[2] = &c->r[1];
+    int lists = c->refs - 1;
+    if (!is_beside(c, order[0], n)) {
+        if (c->op != GAIN)
+            return 0;
+        kind = GIVE_ANY, order[2] = order[0], lists = 2;
+    }
+    int32_t *start = more_words(s, 2 + lists * n);
+    if (!start)
+        return -1;
+    start[0] = first_word(kind, n);
+    start[1] = slot_at(c, order[0], 0);
+    int32_t *to = start + 2;
+    for (int k = 1; k <= lists; k++)
+        to = write_slots(to, c, order[k], n);
+    if (start == s->words || !join_givers(s, start, n))
+        s->latest = start - s->words;
+    return 1;
+}
+
+/* Sums: of one product and a start, or of a few terms. */
+static int write_total(Stream *s, const Code *c)
+{
+    const long n = c->d0 * c->d1;
+    const int product = c->kind == DOT && c->refs == 4 && c->d2 == 1;
+    if (!(product || (c->kind == SUM && c->refs == 2)) || c->d2 * n > FEW)
+        return 0;
+    Code row = *c; /* results have one slot a row */
+    row.d2 = 1;
+    if (c->r[0].form == CELLS || !is_beside(&row, &c->r[0], n))
+        return 0;
+    const long lists = product ? 3 : c->d2;
+    int32_t *start = more_words(s, 2 + !product + lists * n), *to = start;
+    if (!start)
+        return -1;
+    *to++ = product ? first_word(PUT_MUL_ADD, n) : PUT_SUM | (int32_t)n << FULL_N;
+    *to++ = slot_at(&row, &c->r[0], 0);
+    if (product) {
+        for (int k = 1; k < 4; k++)
+            to = write_slots(to, c, &c->r[k], n);
+    } else {
+        *to++ = (int32_t)c->d2;
+        to = write_slots(to, c, &c->r[1], n * c->d2); /* row by row */
+    }
+    s->latest = start - s->words;
+    return 1;
+}
+
+static int write_kernel(Stream *s, const Code *c, long n)
+{
+    const long padded = (n + WIDEST - 1) / WIDEST * WIDEST;
+    if (c->kind == MAP && !is_beside(c, &c->r[0], n))
+        return 0;
+    int32_t *start = more_words(s, 4 + n + c->refs * (1 + padded)), *to = start;
+    if (!start)
+        return -1;
+    *to++ = (c->kind == MAP ? MAPS : VJPS) | (int32_t)n << FULL_N;
+    *to++ = c->op | c->refs << 16;
+    if (c->kind == MAP) {
+        *to++ = slot_at(c, &c->r[0], 0);
+    } else {
+        *to++ = c->which | c->flags << 8;
+        to = write_slots(to, c, &c->r[0], n);
+    }
+    for (int k = 1; k < c->refs; k++) {
+        const Ref *r = &c->r[k];
+        if (is_beside(c, r, n)) {
+            *to++ = slot_at(c, r, 0);
+            continue;
+        }
+        *to++ = -1;
+        to = write_slots(to, c, r, n);
+        for (long e = n; e < padded; e++)
+            *to++ = slot_at(c, r, n - 1);
+    }
+    s->latest = start - s->words;
+    s->count = to - s->words;
+    return 1;
+}
+
+static int write_zeros(Stream *s, const Code *c)
+{
+    const long n = c->d0 * c->d1 * c->d2;
+    if (!c->r[0].flat || c->number != 0.0 || signbit(c->number))
+        return 0;
+    const int joins = s->count && (s->words[s->latest] & KIND) == ZEROS
+                      && s->words[s->latest] >> FULL_N < 1 << 20;
+    int32_t *to = more_words(s, joins ? 2 : 3);
+    if (!to)
+        return -1;
+    if (joins) {
+        s->words[s->latest] += 1 << FULL_N;
+    } else {
+        s->latest = to - s->words;
+        *to++ = ZEROS | 1 << FULL_N;
+    }
+    to[0] = (int32_t)c->r[0].base, to[1] = (int32_t)n;
+    return 1;
+}
+
+static int write_long(Stream *s, long number)
+{
+    int32_t *latest = s->words + s->latest;
+    if (s->count && latest[0] == LONG && latest[1] + latest[2] == number) {
+        latest[2]++;
+        return 1;
+    }
+    int32_t *to = more_words(s, 3);
+    if (!to)
+        return -1;
+    s->latest = to - s->words;
+    to[0] = LONG, to[1] = (int32_t)number, to[2] = 1;
+    return 1;
+}
+
+/* Write the stream of a program; -1 if there is no memory. */
+static int write_stream(Stream *s, const Code *codes, long count)
+{
+    for (long k = 0; k < count; k++) {
+        const Code *c = &codes[k];
+        const long n = c->d0 * c->d1 * c->d2;
+        const int few = n <= FEW;
+        int done = 0;
+        if (c->kind == EACH && few)
+            done = write_each(s, c, n);
+        else if ((c->kind == MAP || c->kind == VJP) && few)
+            done = write_kernel(s, c, n);
+        else if (c->kind == SUM || c->kind == DOT)
+            done = write_total(s, c);
+        else if (c->kind == FILL)
+            done = write_zeros(s, c);
+        if (!done)
+            done = write_long(s, k);
+        if (done < 0)
+            return -1;
+    }
+    int32_t *end = more_words(s, 2); /* the machine looks at two words at once */
+    if (!end)
+        return -1;
+    end[0] = END, end[1] = 0;
+    return 0;
+}

@@ -1,0 +1,196 @@
+# cython: boundscheck=False, wraparound=False
+"""The loops that every call of a compiled function runs, hence compiled themselves.
+
+Are the arguments of the same structure as last time, and which numbers do they hold (`refill`)? Is
+what the function reads besides them still there (`first_moved`, `first_changed`)? The rules are in
+`compiler/pytree.py` and `compiler/surroundings.py`; here is the way that is taken when nothing is
+new. Whoever finds something new goes the long way, there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import shim as cython
+from .modes import settle
+from .node import Node
+from .scalar import Value
+
+if False:  # for the compiler, which reads the next line; nobody runs it
+    import cython  # type: ignore
+
+if not cython.compiled:
+    from .shim import same_content, same_meaning
+
+__all__ = ["first_changed", "first_moved", "read_data", "refill", "write_data", "write_grads"]
+
+_EXACT = 2**53  # whole numbers beyond have no float of their own
+
+Other = Callable[[Any, Any, Any, int, list[Any]], int]
+
+
+# ---- arguments -----------------------------------------------------------------------------------
+
+
+def refill(tree: Any, key: Any, numbers: Any, at: int, sources: list[Any], other: Other) -> int:
+    """Write the numbers of a tree with this key into `numbers`, from `at` on.
+
+    Returns where the next number goes, or -1 if the tree has another key. Values are appended to
+    `sources` with their positions. What is neither a list, tuple, dict, float, int nor Value is
+    left to `other`, which has the same arguments but the last.
+    """
+    x = numbers
+    return _refill(tree, key, x, numbers, at, sources, other)
+
+
+def _refill(
+    tree: Any, key: Any, x: Any, numbers: Any, at: int, sources: list[Any], other: Other
+) -> int:
+    kind = type(tree)
+    if kind is float:
+        if key is not float:
+            return -1
+        x[at] = tree
+        return at + 1
+    if kind is list or kind is tuple:
+        if type(key) is not tuple:
+            return -1
+        return _refill_sequence(tree, kind, key, x, numbers, at, sources, other)
+    if kind is int and key is int:
+        return _put_whole(tree, x, at)
+    if isinstance(tree, Node):
+        if key is not Value:  # unless it has to be this very one
+            return at if type(key) is tuple and key[1] is tree else -1
+        if not sources:
+            settle()
+        node = tree
+        sources.append((at, tree))
+        x[at] = node._data
+        return at + 1
+    if kind is dict:
+        if type(key) is not tuple:
+            return -1
+        return _refill_dict(tree, key, x, numbers, at, sources, other)
+    return other(tree, key, numbers, at, sources)
+
+
+def _put_whole(tree: Any, x: Any, at: int) -> int:
+    try:
+        whole = tree
+    except OverflowError:  # compiled, beyond 64 bits
+        return -1
+    if whole > _EXACT or whole < -_EXACT:
+        return -1
+    x[at] = whole
+    return at + 1
+
+
+def _refill_sequence(
+    tree: Any,
+    kind: Any,
+    key: tuple[Any, ...],
+    x: Any,
+    numbers: Any,
+    at: int,
+    sources: list[Any],
+    other: Other,
+) -> int:
+    if key[0] is not kind:
+        return -1
+    count = len(tree)
+    if len(key) == 3:  # all of one kind
+        if count != key[1]:
+            return -1
+        only = key[2]
+        for part in tree:
+            if type(part) is not only:
+                return -1
+            if only is float:
+                x[at] = part
+                at += 1
+            else:
+                at = _put_whole(part, x, at)
+                if at < 0:
+                    return -1
+        return at
+    keys = key[1]
+    if count != len(keys):
+        return -1
+    k = 0
+    for part in tree:
+        if k == count:  # somebody appends meanwhile
+            return -1
+        at = _refill(part, keys[k], x, numbers, at, sources, other)
+        if at < 0:
+            return -1
+        k += 1
+    return at if k == count else -1
+
+
+def _refill_dict(
+    tree: Any,
+    key: tuple[Any, ...],
+    x: Any,
+    numbers: Any,
+    at: int,
+    sources: list[Any],
+    other: Other,
+) -> int:
+    if key[0] is not dict:
+        return -1
+    pairs = key[1]
+    count = len(pairs)
+    if len(tree) != count:
+        return -1
+    for k, (name, part) in enumerate(tree.items()):
+        pair = pairs[k]
+        if name is not pair[0] and name != pair[0]:
+            return -1
+        at = _refill(part, pair[1], x, numbers, at, sources, other)
+        if at < 0:
+            return -1
+    return at
+
+
+# ---- surroundings --------------------------------------------------------------------------------
+
+
+def first_moved(spaces: list[Any], words: list[Any], then: list[Any], at: int) -> int:
+    """Find the first word, from `at` on, that means another object than it did; -1 if none does."""
+    for k in range(at, len(spaces)):
+        if not same_meaning(spaces[k], words[k], then[k]):
+            return k
+    return -1
+
+
+def first_changed(containers: list[Any], then: list[Any], at: int) -> int:
+    """Find the first container, from `at` on, that may hold something else than it did; or -1."""
+    for k in range(at, len(containers)):
+        if not same_content(containers[k], then[k]):
+            return k
+    return -1
+
+
+# ---- numbers of Values, as they are: nobody is asked to settle, nothing is checked ---------------
+
+
+def read_data(values: tuple[Any, ...], numbers: Any) -> None:
+    """Write the `.data` of Values into the first numbers of a buffer."""
+    x = numbers
+    for k in range(len(values)):
+        x[k] = cython.cast(Node, values[k])._data
+
+
+def write_data(values: tuple[Any, ...], numbers: Any) -> None:
+    """Write the first numbers of a NumPy array into the `.data` of Values."""
+    x = numbers if cython.compiled else numbers.tolist()  # plain floats, not NumPy's
+    for k in range(len(values)):
+        cython.cast(Node, values[k])._data = x[k]
+
+
+def write_grads(values: tuple[Any, ...], numbers: Any) -> None:
+    """Write the first numbers of a NumPy array into the `.grad` of Values."""
+    x = numbers if cython.compiled else numbers.tolist()
+    for k in range(len(values)):
+        cython.cast(Node, values[k])._grad = x[k]

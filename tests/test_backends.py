@@ -1,0 +1,614 @@
+"""The ways to run a program against each other, and against a few lines of plain Python."""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from minigrad import bulk, ieee
+
+np = pytest.importorskip("numpy")
+
+# ruff: noqa: E402
+from minigrad.compiler import lower
+from minigrad.compiler.backends import native
+from minigrad.compiler.backends import numpy as arrays
+from minigrad.compiler.maps import MAPS
+from minigrad.compiler.program import ADDING, Instruction, Program, Ref, spaces
+from minigrad.compiler.trim import trim
+
+ISAS = native.isas()
+needs_native = pytest.mark.skipif(not native.available(), reason="minigrad._vm is not built")
+
+
+# ---- an interpreter that leaves nothing to understand --------------------------------------------
+
+
+def interpret(program, values):
+    for i in program.instructions:
+        *args, out = [ref.slots(rows, terms).tolist() for ref, rows, terms in spaces(i)]
+        m, n, k = (*i.shape, 1, 1)[:3] if len(i.shape) < 3 else i.shape
+        x = [[[values[s] for s in row] for row in arg] for arg in args]
+        found = _results(i, x, m, n, k)
+        for row, terms in enumerate(out):
+            for term, slot in enumerate(terms):
+                if i.kind in ADDING and not i.stores:
+                    values[slot] += found(row, term)
+                else:
+                    values[slot] = found(row, term)
+
+
+def _results(i, x, m, n, k):
+    def total(terms, row, first):
+        terms = list(terms)
+        return ieee.sum([first[row][0], *terms]) if first else ieee.sum(terms)
+
+    def place(row, index):
+        at = index[row][0]
+        return int(at) if at >= 0 else int(at) + n
+
+    if i.kind == "map":
+        return lambda row, _: MAPS[i.op].value(ieee, *[a[row][0] for a in x])
+    if i.kind == "vjp":
+        return lambda row, _: (
+            0.0
+            if i.skips and x[0][row][0] == 0.0
+            else x[0][row][0] * MAPS[i.op].derivatives(ieee, *[a[row][0] for a in x[1:]])[i.which]
+        )
+    if i.kind == "sum":
+        return lambda row, _: total(x[0][row], row, x[1] if len(x) > 1 else None)
+    if i.kind == "dot":
+        return lambda row, _: total(
+            [a * b for a, b in zip(x[0][row], x[1][row], strict=True)],
+            row,
+            x[2] if len(x) > 2 else None,
+        )
+    if i.kind in ("mm", "mmadd"):
+        return lambda row, _: total(
+            [a * b for a, b in zip(x[0][row // n], x[1][row % n], strict=True)],
+            row,
+            x[2] if len(x) > 2 else None,
+        )
+    if i.kind == "max":
+        return lambda row, _: math.nan if any(map(math.isnan, x[0][row])) else max(x[0][row])
+    if i.kind == "argmax":
+        return lambda row, _: float(
+            0 if any(map(math.isnan, x[0][row])) else x[0][row].index(max(x[0][row]))
+        )
+    if i.kind == "fill":
+        return lambda row, _: i.number
+    if i.kind == "add":
+        return lambda row, term: x[0][row][term]
+    if i.kind == "muladd":
+        return lambda row, term: x[0][row][term] * x[1][row][term]
+    if i.kind == "put":
+        return lambda row, term: x[0][row][0] if term == place(row, x[1]) else 0.0
+    return lambda row, _: x[0][row][place(row, x[1])]
+
+
+# ---- random programs -----------------------------------------------------------------------------
+
+FORMS = ("flat", "one", "strided", "nested", "rows", "cells", "turned")
+INPUTS = 400
+
+
+def random_ref(draw, form, rows, terms, size, once=False):
+    """Make a Ref of a form, within `size` slots from 0 on; `once`: no slot twice."""
+    if form == "one" and not once:
+        return Ref(draw.randrange(size))
+    if form == "flat" or (form == "one" and once):
+        return Ref(draw.randrange(size - rows * terms + 1), 1, terms, 0, 1)
+    if form == "turned":  # terms lie further apart than rows
+        return Ref(draw.randrange(size - rows * terms + 1), 1, 1, 0, rows)
+    if form == "strided":
+        step = min(3, max(1, (size - 1) // (rows * terms)))
+        return Ref(draw.randrange(size - step * rows * terms + 1), 1, step * terms, 0, step)
+    if form == "nested":
+        inner = draw.choice([d for d in range(1, rows + 1) if rows % d == 0])
+        gap = min(2, size - rows * terms)
+        room = size - (rows * terms + gap * (rows // inner))
+        if room >= 0:
+            outer = inner * terms + (gap if rows > inner else 0)
+            return Ref(draw.randrange(room + 1), inner, outer, terms, 1)
+        return Ref(0, 1, terms, 0, 1)
+    numbers = np.random.default_rng(draw.randrange(1000))
+    if form == "rows":
+        starts = numbers.choice(size // terms, rows, replace=not once) * terms
+        return Ref(0, rows=starts.astype(np.int32), term_stride=1)
+    return Ref(0, cells=numbers.choice(size, rows * terms, replace=not once).astype(np.int32))
+
+
+ARGS = {
+    "sum": (1, 2), "dot": (2, 3), "mm": (2, 3), "max": (1,), "argmax": (1,), "take": (2,),
+    "fill": (0,), "add": (1,), "muladd": (2,), "mmadd": (2,), "put": (2,), "get": (2,),
+}  # fmt: skip
+SMOOTH = ("exp", "tanh", "sin", "sigmoid", "softplus")
+ARITHMETIC = ("add", "sub", "mul", "neg", "div", "hold", "sqrt")
+
+
+def random_program(draw, kind, op="", largest=(7, 5, 6)):
+    """Make a program of one instruction, after the fill that a += needs."""
+    dims = {"map": 1, "vjp": 1, "fill": 1, "mm": 3, "mmadd": 3}.get(kind, 2)
+    shape = tuple(draw.randint(1, most) for most in largest[:dims])
+    if dims == 1 and draw.random() < 0.2:
+        shape = (draw.randint(500, 1100),)
+    arity = MAPS[op].arity if op else 0
+    count = {"map": arity, "vjp": arity + 2}.get(kind) or draw.choice(ARGS.get(kind, (0,)))
+    inputs = max(INPUTS, 3 * math.prod(shape[:2]), 3 * shape[0] * shape[-1])
+    constants = np.array([0.0, 1.0, -1.0, 2.0])
+    start = inputs + len(constants)
+    blank = Instruction(kind, shape, Ref(0), (Ref(0),) * count, op, number=0.25)
+    *arg_spaces, (_, rows, terms) = spaces(blank)
+    args = tuple(random_ref(draw, draw.choice(FORMS), n, k, inputs) for _, n, k in arg_spaces)
+    if kind in ("take", "put", "get"):
+        args = (
+            args[0],
+            Ref(inputs, rows=np.array([draw.randrange(4) for _ in range(rows)], np.int32)),
+        )
+        shape = (shape[0], 3)
+        blank = replace(blank, shape=shape, args=args)
+        *_, (_, rows, terms) = spaces(blank)
+        args = (random_ref(draw, draw.choice(FORMS), *spaces(blank)[0][1:], inputs), args[1])
+    room = 3 * rows * terms + 8
+    adds = kind in ADDING
+    out = random_ref(draw, draw.choice(FORMS), rows, terms, room, once=not adds).shifted(start)
+    which = draw.randrange(arity) if kind == "vjp" else 0
+    skips = kind == "vjp" and draw.random() < 0.5
+    step = replace(
+        blank, out=out, args=args, which=which, skips=skips, number=draw.choice([0.0, 1.5])
+    )
+    fill = Instruction("fill", (room,), Ref(start, 1, 1), number=0.0)
+    steps = (fill, step) if adds else (step,)
+    if kind == "put" or kind in ("take", "get"):
+        constants = np.array([0.0, 1.0, -1.0, 2.0])
+    return Program(start + room, inputs, 0, constants, steps, ())
+
+
+def buffer_for(draw, program):
+    values = arrays.fresh(program)
+    numbers = np.random.default_rng(draw.randrange(1000))
+    values[: program.inputs] = numbers.uniform(-2, 2, program.inputs)
+    special = values[: program.inputs : 17]
+    special[:] = numbers.choice([0.0, -0.0, 1.0, 3.0, 1e-300], len(special))
+    return values
+
+
+def programs(count, kinds=None):
+    """List (name, program, values) for every kind, seeded by the number."""
+    cases = []
+    for kind in kinds or [*ARGS, "map", "vjp"]:
+        for seed in range(count):
+            draw = random.Random(f"{kind} {seed}")
+            op = draw.choice(ARITHMETIC + SMOOTH) if kind in ("map", "vjp") else ""
+            program = random_program(
+                draw, kind, op, draw.choice([(7, 5, 6), (3, 40, 9), (33, 17, 12)])
+            )
+            cases.append((kind, program, buffer_for(draw, program)))
+    return cases
+
+
+def is_exact(program):
+    """Tell whether every way to run gives the same bits: no long sums, no functions."""
+    return all(
+        i.kind in ("max", "argmax", "take", "fill", "add", "muladd", "get", "put")
+        or (i.kind in ("map", "vjp") and i.op in ARITHMETIC)
+        for i in program.instructions
+    )
+
+
+def assert_same(program, found, wanted, *, exact=None):
+    """Compare results: of sums, by what their terms might have cancelled."""
+    exact = is_exact(program) if exact is None else exact
+    if exact:
+        np.testing.assert_array_equal(found, wanted)
+    elif all(i.kind == "map" for i in program.instructions):
+        np.testing.assert_allclose(found, wanted, rtol=4 * 2.3e-16, atol=0.0)
+    else:
+        scale = 1.0 + np.nanmax(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)
+        np.testing.assert_allclose(found, wanted, rtol=1e-15, atol=1e-14 * scale)
+
+
+# ---- the tests -----------------------------------------------------------------------------------
+
+MACHINES = [
+    pytest.param(arrays.prepare, id="numpy"),
+    *[pytest.param(lambda p, isa=isa: native.prepare(p, isa), id=isa) for isa in ISAS],
+]
+CASES = programs(24)
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
+def test_programs_do_what_the_table_of_instructions_says(prepare):
+    for kind, program, values in CASES[::2]:
+        wanted, found = values.tolist(), values.copy()
+        interpret(program, wanted)
+        prepare(program).run(found)
+        try:
+            assert_same(program, found, np.array(wanted), exact=False)
+        except AssertionError as error:
+            raise AssertionError(f"{kind}: {program.instructions[-1]}") from error
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_the_machine_agrees_with_numpy(isa):
+    for kind, program, values in CASES:
+        found, wanted = values.copy(), values.copy()
+        native.prepare(program, isa).run(found)
+        arrays.prepare(program).run(wanted)
+        # what is added to one slot several times may be added in another order
+        adds = any(i.kind in ADDING for i in program.instructions)
+        try:
+            assert_same(program, found, wanted, exact=False if adds else None)
+        except AssertionError as error:
+            raise AssertionError(f"{kind}: {program.instructions[-1]}") from error
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
+def test_a_batch_is_many_runs(prepare):
+    for _, program, values in CASES[::11]:
+        prepared = prepare(program)
+        count, first = 77, program.inputs + len(program.constants)
+        rng = np.random.default_rng(3)
+        table = rng.uniform(-2, 2, (count, 30))
+        columns = [(0, table[:, :20]), (25, table[:, 22])]
+        out = np.zeros((program.size - first, count)).T  # columns side by side
+        totals, failed = prepared.batch(
+            values, count, columns, [(first, out)], sums=range(first, program.size), threads=2
+        )
+        assert failed is None
+        for row in (0, 31, 32, 76):
+            one = values.copy()
+            one[:20], one[25] = table[row, :20], table[row, 22]
+            prepared.run(one)
+            assert_same(program, out[row], one[first:], exact=False)
+        np.testing.assert_allclose(totals, out.sum(axis=0), rtol=1e-12, atol=1e-10)
+
+
+def irregular(seed, steps=30):
+    """Make a program of short instructions on slots at random, some twice in a list.
+
+    As `grad` has it, each operation gives its adjoint to both operands in one go; here one of the
+    two may even read what the other writes.
+    """
+    draw = random.Random(seed)
+    half, first, found = 40, 80, []
+
+    def some(count, start):
+        if draw.random() < 0.3:
+            return Ref(start + draw.randrange(half - count + 1), 1, 1)
+        return Ref(start, rows=np.array([draw.randrange(half) for _ in range(count)], np.int32))
+
+    for _ in range(steps):
+        n = draw.choice([1, 1, 2, 3, 5, 7, 8, 9, 16, 31, 32, 33])
+        a, b, g = some(n, 0), some(n, half), Ref(first, 1, 1)
+        op = draw.choice(["add", "sub", "mul", "neg", "hold", "dot", "sum"])
+        if op == "dot":
+            found.append(Instruction("dot", (n, 1), g, (a, b, some(n, 0))))
+        elif op == "sum":
+            found.append(Instruction("sum", (n, 3), g, (Ref(3, 1, 1, 0, 2),)))
+        else:
+            found.append(Instruction("map", (n,), g, (a, b)[: MAPS[op].arity], op))
+        if op == "mul":
+            found.append(Instruction("muladd", (n, 1), a, (g, some(n, half))))
+            found.append(Instruction("muladd", (n, 1), b, (g, some(n, 0))))
+        elif op == "sub":
+            found += [Instruction("vjp", (n,), (a, b)[k], (g, g, g, g), op, k) for k in (0, 1)]
+        else:
+            found.append(Instruction("add", (n, 1), a, (g,)))
+            found.append(Instruction("add", (n, 1), some(n, 0), (draw.choice([g, Ref(first)]),)))
+        first += n
+    return Program(first, 2 * half, 0, np.zeros(0), tuple(found), ())
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_short_instructions_keep_their_order(isa):
+    """The machine joins some of them; every slot still takes its terms one after the other."""
+    for seed in range(60):
+        program = irregular(seed)
+        values = buffer_for(random.Random(seed), program)
+        values[: program.inputs] *= 1e-2  # they grow
+        wanted, found = values.tolist(), values.copy()
+        interpret(program, wanted)
+        native.prepare(program, isa).run(found)
+        np.testing.assert_array_equal(found, np.array(wanted))
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
+def test_batches_of_many_pieces(prepare):
+    """Rows go to threads in pieces; progress is told, and the totals are those of all rows."""
+    square = Instruction("map", (1,), Ref(2), (Ref(0), Ref(1)), "mul")
+    prepared = prepare(Program(3, 2, 0, np.zeros(0), (square,), (2,)))
+    x = np.random.default_rng(1).normal(size=100_001)
+    out, heard = np.zeros(len(x)), []
+    values = prepared.values()
+    values[1] = 3.0
+    totals, _ = prepared.batch(values, len(x), [(0, x)], [(2, out)], [2], progress=heard.append)
+    np.testing.assert_array_equal(out, x * 3.0)
+    assert totals[0] == pytest.approx(math.fsum(x * 3.0), abs=1e-9)
+    assert heard == sorted(heard)
+    assert heard[-1] == len(x)
+
+
+def chain(count=6):
+    """Return a program with its adjoints, as `grad` writes one: y = tanh(a*b), summed."""
+    n, out, adj = count, 2 * count, 100
+
+    def at(first):
+        return Ref(first, 1, 1)
+
+    g = at(adj + out)
+    return Program(
+        adj + 4 * n + 1, 2 * count, 0, np.zeros(0),
+        (
+            Instruction("map", (n,), at(out), (at(0), at(n)), "mul"),
+            Instruction("map", (n,), at(out + n), (at(out),), "tanh"),
+            Instruction("sum", (1, n), Ref(out + 2 * n), (Ref(out + n, term_stride=1),)),
+            Instruction("fill", (4 * n,), at(adj)),
+            Instruction("fill", (1,), at(adj + 4 * n), number=1.0),
+            Instruction("add", (1, n), Ref(adj + out + n, term_stride=1), (Ref(adj + 4 * n),)),
+            Instruction("vjp", (n,), g, (at(adj + out + n), at(out + n), at(out)), "tanh"),
+            Instruction("vjp", (n,), at(adj), (g, at(out), at(0), at(n)), "mul", which=0),
+            Instruction("vjp", (n,), at(adj + n), (g, at(out), at(0), at(n)), "mul", which=1),
+            Instruction("vjp", (n,), at(adj + n), (g, at(out), at(0), at(n)), "mul", which=1),
+        ),
+        (out + 2 * n,), adjoints=adj,
+    )  # fmt: skip
+
+
+def test_first_writers_store():
+    program = chain()
+    shorter = lower.stores(program)
+    marks = [i.stores for i in shorter.instructions if i.kind in ADDING]
+    assert marks == [True, True, True, True, False]
+    assert not any(i.kind == "fill" and i.number == 0.0 for i in shorter.instructions)
+    assert lower.stores(shorter).instructions == shorter.instructions
+
+
+def test_a_slot_that_is_read_early_keeps_its_zero():
+    read = Instruction("map", (1,), Ref(50), (Ref(101),), "neg")
+    program = chain()
+    steps = (*program.instructions[:5], read, *program.instructions[5:])
+    kept = lower.stores(replace(program, instructions=steps))
+    fills = [i for i in kept.instructions if i.kind == "fill" and i.number == 0.0]
+    assert [(i.out.base, i.shape) for i in fills] == [(100, (6,))]
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
+def test_stores_changes_no_result(prepare):
+    program = chain()
+    results = []
+    for each in (program, lower.stores(program)):
+        prepared = prepare(each)
+        values = prepared.values()
+        values[:] = math.nan  # whatever was there before must not shine through
+        values[:12] = np.linspace(-1, 1, 12)
+        prepared.run(values)
+        results.append(values[100:])
+    np.testing.assert_array_equal(*results)
+
+
+def triangle(kind, n=5):
+    """Return rows of 1 … n terms, four of each length, padded as grouping pads them."""
+    inputs, adj = 60, 200
+    zero, first = inputs, inputs + 1
+    rng = np.random.default_rng(5)
+    rows = 4 * n
+    cells = np.full((rows, n), zero)
+    for row in range(rows):
+        length = row // 4 + 1
+        cells[row, :length] = rng.integers(0, inputs - 10) + np.arange(length)
+        if kind == "max":
+            cells[row, length:] = cells[row, 0]
+    table = Ref(0, cells=cells.ravel().astype(np.int32))
+    if kind in ("sum", "dot", "max"):
+        args = {"sum": (table, Ref(zero)), "dot": (table, table, Ref(3)), "max": (table,)}[kind]
+        steps = (Instruction(kind, (rows, n), Ref(first, 1, 1), args),)
+    else:
+        adjoint = table.shifted(adj)
+        args = (Ref(0, 1, 1),) if kind == "add" else (Ref(0, 1, 1), table)
+        fill = Instruction("fill", (inputs + 1,), Ref(adj, 1, 1))
+        steps = (fill, Instruction(kind, (rows, n), adjoint, args))
+    return Program(adj + inputs + 1, inputs, 0, np.array([0.0]), steps, (), adjoints=adj)
+
+
+@pytest.mark.parametrize("kind", ["sum", "dot", "max", "add", "muladd"])
+def test_padding_is_taken_out(kind):
+    program = triangle(kind)
+    trimmed = trim(program)
+    shapes = [i.shape for i in trimmed.instructions if i.kind == kind]
+    assert shapes == [(4, length) for length in range(1, 6)]
+    results = []
+    for each in (program, trimmed):
+        prepared = arrays.prepare(each)
+        values = prepared.values()
+        values[:60] = np.linspace(-2, 2, 60)
+        prepared.run(values)
+        values[260] = 0.0  # the adjoint of the constant, which nobody reads
+        results.append(values)
+    np.testing.assert_allclose(*results, rtol=1e-15, atol=1e-15)
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
+@pytest.mark.parametrize("kind", ["take", "get", "put"])
+@pytest.mark.parametrize("index", [30.0, -28.0, 0.5, math.nan, math.inf])
+def test_an_index_that_is_no_row(prepare, kind, index):
+    wide, one = Ref(0, term_stride=1), Ref(28)
+    out, args = (wide, (one, Ref(27))) if kind == "put" else (one, (wide, Ref(27)))
+    prepared = prepare(
+        Program(29, 28, 0, np.zeros(0), (Instruction(kind, (1, 27), out, args),), ())
+    )
+    values = prepared.values()
+    values[27] = index
+    with pytest.raises(IndexError, match=f"{kind}: index {index:g} of 27 rows"):
+        prepared.run(values)
+    values[27] = -27.0
+    prepared.run(values)
+
+
+# ---- steps ---------------------------------------------------------------------------------------
+
+
+def slope_program(count):
+    """Return a program whose `gradients` are x*x - 1: slots x, then -1, then gradients."""
+    at, ones = Ref(0, 1, 1), Ref(count)
+    return Program(
+        2 * count + 1, count, 0, np.array([-1.0]),
+        (Instruction("dot", (count, 1), Ref(count + 1, 1, 1), (at, at, ones)),), (),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_steps_of_gradient_descent_are_those_of_bulk(prepare, nesterov):
+    n = 37
+    prepared = prepare(slope_program(n))
+    values = prepared.values()
+    x = array_of(np.linspace(-1, 2, n))
+    values[:n] = x
+    velocity = array_of(np.zeros(n))
+    sgd = native.Sgd(
+        0, n, n + 1, velocity, lr=0.1, momentum=0.9, nesterov=nesterov, weight_decay=0.01
+    )
+    moving = None
+    for _ in range(5):
+        assert prepared.step(values, optimiser=sgd) == -1
+        grads = array_of([a * a + -1.0 for a in x])
+        x, moving = bulk.sgd(x, grads, moving, 0.1, 0.9, nesterov, 0.01)
+    assert values[:n].tolist() == list(x)
+    assert list(velocity) == list(moving)
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
+def test_steps_of_adam_are_those_of_bulk(prepare):
+    n = 37
+    prepared = prepare(slope_program(n))
+    values = prepared.values()
+    x = array_of(np.linspace(-1, 2, n))
+    values[:n] = x
+    state = [array_of(np.zeros(n)), np.zeros(n)]
+    adam = native.Adam(0, n, n + 1, *state, lr=0.1, betas=(0.9, 0.99), penalty=0.02, shrink=0.999)
+    first = second = None
+    for steps in range(5):
+        assert prepared.step(values, optimiser=adam) == -1
+        grads = array_of([a * a + -1.0 for a in x])
+        x, first, second = bulk.adam(
+            x, grads, first, second, 0.1, (0.9, 0.99), 1e-8, steps, 0.02, 0.999
+        )
+    assert values[:n].tolist() == list(x)
+    assert [list(s) for s in state] == [list(first), list(second)]
+    assert adam.steps == 5
+
+
+def array_of(numbers):
+    return array("d", numbers)
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
+def test_a_guard_that_fails_stops_the_optimiser(prepare):
+    prepared = prepare(slope_program(2))
+    values = prepared.values()
+    sgd = native.Sgd(0, 2, 3, np.zeros(2), lr=1.0)
+    guards = native.Guards([(3, 0.0), (4, math.nan)])
+    assert prepared.step(values, [(0, [1.0, math.nan])], guards, None) == -1
+    assert prepared.step(values, [(0, array_of([1.0])), (1, (2.0,))], guards, sgd) == 1
+    assert prepared.step(values, [(0, np.array([5.0, 2.0]))], guards, sgd) == 0
+    assert values[:2].tolist() == [5.0, 2.0]
+    rows = np.array([[1.0, math.nan], [1.0, math.nan], [1.0, 7.0]])
+    _, failed = prepared.batch(values, 3, [(0, rows)], guards=guards)
+    assert failed == (1, 2)
+
+
+# ---- the machine takes nothing on trust ----------------------------------------------------------
+
+SLOTS = 10
+BAD = {
+    "beyond the end": Instruction("map", (4,), Ref(7, 1, 1), (Ref(0, 1, 1),), "exp"),
+    "before the start": Instruction("map", (4,), Ref(4, 1, 1), (Ref(2, 1, -1),), "exp"),
+    "by its terms": Instruction("sum", (2, 6), Ref(0, 1, 1), (Ref(0, 1, 3, 0, 2),)),
+    "by an index": Instruction(
+        "map", (2,), Ref(0, 1, 1), (Ref(0, rows=np.array([0, 10], np.int32)),), "exp"
+    ),
+    "in a product": Instruction("mm", (2, 3, 2), Ref(5, 1, 1), (Ref(0, 1, 1), Ref(0, 1, 1))),
+    "far away": Instruction("map", (3,), Ref(0, 1, 1), (Ref(0, 1, 2**62),), "exp"),
+    "too few operands": Instruction("muladd", (1, 1), Ref(0), (Ref(1),)),
+}
+
+
+@needs_native
+@pytest.mark.parametrize("name", BAD)
+def test_bad_programs_are_refused(name):
+    with pytest.raises((ValueError, OverflowError), match="instruction 0 has|too large"):
+        native.prepare(Program(SLOTS, 5, 0, np.zeros(0), (BAD[name],), ()))
+
+
+@needs_native
+def test_words_at_random_are_refused_or_harmless():
+    from minigrad import _vm
+
+    codes = [lower.encode(program) for _, program, _ in CASES[::5]]
+    draw = random.Random(1)
+    refused = 0
+    for _ in range(3000):
+        code = draw.choice(codes)
+        words = code.words.copy()
+        for _ in range(draw.randint(1, 3)):
+            words[draw.randrange(len(words))] = draw.choice([-1, 0, 1, 2, 5, 1 << 20, 1 << 62, 40])
+        try:
+            machine = _vm.load(words, code.pool, code.numbers, code.size)
+            machine.run(np.zeros(code.size))
+        except (ValueError, IndexError):
+            refused += 1
+    assert refused > 500
+
+
+@needs_native
+def test_buffers_are_checked():
+    prepared = native.prepare(slope_program(3))
+    for wrong in (np.zeros(6), np.zeros(7, np.float32), np.zeros(14)[::2], bytes(56), [0.0] * 7):
+        with pytest.raises((TypeError, ValueError, BufferError)):
+            prepared.run(wrong)
+    values = prepared.values()
+    for inputs in ([(6, [1.0, 2.0])], [(-1, [1.0])], [(0, "abc")], [3], [(0, np.zeros(9))]):
+        with pytest.raises((TypeError, ValueError, BufferError)):
+            prepared.step(values, inputs)
+    for optimiser in (
+        native.Sgd(0, 3, 5, np.zeros(3), 0.1),
+        native.Sgd(0, 3, 2, np.zeros(3), 0.1),
+        native.Sgd(0, 3, 4, np.zeros(2), 0.1),
+    ):
+        with pytest.raises(ValueError, match="step: "):
+            prepared.step(values, (), None, optimiser)
+    for column in (np.zeros(4), np.zeros((5, 8)), np.zeros((5, 2), np.int64), np.zeros((5, 1, 1))):
+        with pytest.raises(ValueError, match="batch: columns"):
+            prepared.batch(values, 5, [(0, column)])
+    with pytest.raises(ValueError, match="no such|no xyz"):
+        native.prepare(slope_program(3), "xyz")
+
+
+@needs_native
+def test_threads_share_a_machine():
+    """A program long enough to let other threads in, run by several at once."""
+    n = 60
+    at = Ref(0, 1, n, 0, 1)
+    product = Instruction("mm", (n, n, n), Ref(n * n, 1, 1), (at, Ref(0, 1, 1, 0, n)))
+    prepared = native.prepare(Program(2 * n * n, n * n, 0, np.zeros(0), (product,), ()))
+    rng = np.random.default_rng(0)
+    buffers = [rng.normal(size=2 * n * n) for _ in range(4)]
+    wanted = [b[: n * n].reshape(n, n) @ b[: n * n].reshape(n, n) for b in buffers]
+
+    def work(k):
+        for _ in range(30):
+            prepared.run(buffers[k])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for found, product in zip(buffers, wanted, strict=True):
+        np.testing.assert_allclose(found[n * n :], product.ravel(), rtol=1e-12, atol=1e-12)
