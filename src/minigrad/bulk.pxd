@@ -8,19 +8,19 @@ from .node cimport Node
 @cython.locals(found=list)
 cdef list _listed(values, what)
 
-@cython.locals(nodes=list, node=Node, x="double[::1]", k=Py_ssize_t)
+@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
 cpdef data_of(values)
 
-@cython.locals(nodes=list, node=Node, x="double[::1]", k=Py_ssize_t)
+@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
 cpdef grads_of(values)
 
-@cython.locals(nodes=list, node=Node, x="double[::1]", k=Py_ssize_t)
+@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
 cpdef set_data(values, numbers)
 
-@cython.locals(nodes=list, node=Node, x="double[::1]", k=Py_ssize_t)
+@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
 cpdef set_grads(values, numbers)
 
-@cython.locals(node=Node)
+@cython.locals(nodes=list, k=Py_ssize_t)
 cpdef zero_grad(values)
 
 @cython.locals(count=Py_ssize_t, k=Py_ssize_t, slope=double, speed=double,

@@ -1,0 +1,195 @@
+"""minigrad itself: the eager engine, which is the reference of all, and the compiler.
+
+Every call of the compiler's interface stands in `Compiled`.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+
+import numpy as np
+
+import minigrad
+from minigrad import Value
+
+from . import problems
+from .problems import ADAM, CHECKED, Job
+from .scalars import Classic
+
+
+class EagerKit(problems.Kit):
+    """The words of the models, as minigrad's functions."""
+
+    erf = staticmethod(minigrad.erf)
+    sqrt = staticmethod(minigrad.sqrt)
+    sin = staticmethod(minigrad.sin)
+    cos = staticmethod(minigrad.cos)
+
+
+class Eager(Classic):
+    """The graph built and run backward by `Value`, step after step."""
+
+    kit, make = EagerKit, Value
+
+    def __init__(self):
+        pass
+
+    def prepare(self, case):
+        if case == "C":
+            return Job(self.prices, lambda results: (results[0], results[1:]))
+        job = super().prepare(case)
+        return Job(job.run, job.read)  # nothing is left for the collector
+
+    def problem(self, case):
+        if not case.startswith("D"):
+            return super().problem(case)
+        graph = problems.dag(case.split()[1])
+        inputs = [Value(x) for x in graph.inputs]
+        return lambda: problems.dag_loss(graph, inputs, self.kit), inputs
+
+    def prices(self):
+        """Only the points that are compared: a million would take a while."""
+        rows = []
+        for numbers in zip(*(array[CHECKED].tolist() for array in problems.options()), strict=True):
+            inputs = [Value(x) for x in numbers]
+            price = problems.call_price(*inputs, self.kit)
+            price.backward()
+            rows.append([price.data, *(x.grad for x in inputs)])
+        return np.array(rows).T
+
+    def trainer(self, length):
+        p = problems.gpt_parameters(Value)
+        adam = minigrad.optim.Adam(problems.flat(p), **ADAM)
+
+        def step(tokens):
+            adam.zero_grad()
+            problems.gpt_loss(p, tokens, self.kit).backward()
+            adam.step()
+
+        return step, lambda: np.array(minigrad.data_of(adam.parameters))
+
+
+class Compiled:
+    """The compiler, a whole call at a time: arguments in, value and gradients out."""
+
+    cores = 1
+
+    class kit(EagerKit):  # noqa: N801
+        take = staticmethod(minigrad.take)
+
+    def __init__(self):
+        self.compile = minigrad.compile
+
+    # ---- the interface of the compiler, and nothing of it elsewhere
+
+    def call(self, function, *arguments):
+        return function.value_and_grad(*arguments)
+
+    def many(self, function, *arrays):
+        return function.value_and_grad(*arrays, threads=self.cores, progress=False)
+
+    def step(self, function, arguments):
+        """A callable that computes value and gradients, to be timed; subclasses choose another."""
+        return lambda: self.call(function, *arguments)
+
+    def read(self, function, arguments, parameters):
+        """From what a step returned to the value and the gradient in the order of `parameters`."""
+
+        def read(answer):
+            value, grads = answer
+            # A parameter that the function did not use is not among the gradients.
+            return value, np.array([grads.get(p, 0.0) for p in parameters])
+
+        return read
+
+    def train_step(self, function, parameters):
+        return minigrad.train_step(function, minigrad.optim.Adam(parameters, **ADAM))
+
+    # ---- the cases
+
+    def prepare(self, case):
+        if case == "C":
+            function = minigrad.vmap(lambda *option: problems.call_price(*option, self.kit))
+            arrays = problems.options()
+            return Job(
+                lambda: self.many(function, *arrays),
+                lambda answer: (np.asarray(answer[0]), np.stack(answer[1])),
+            )
+        loss, arguments, parameters = self.problem(case)
+        function = self.compile(loss)
+        step = self.step(function, arguments)
+        step()  # tracing and compiling are not part of the step; the table shows them apart
+        return Job(step, self.read(function, arguments, parameters))
+
+    def problem(self, case):
+        """The loss as a user writes it, its arguments, and the parameters that it closes over."""
+        if case == "A":
+            layers = problems.demo_parameters(Value)
+            arguments = np.array(problems.POINTS), np.array(problems.LABELS, float)
+            return (
+                lambda points, labels: problems.demo_loss(layers, points, labels, self.kit),
+                arguments,
+                problems.demo_flat(layers),
+            )
+        if case.startswith("D"):
+            graph = problems.dag(case.split()[1])
+            inputs = [Value(x) for x in graph.inputs]
+            return lambda: problems.dag_loss(graph, inputs, self.kit), (), inputs
+        p = problems.gpt_parameters(Value)
+        tokens = problems.encode(problems.DOCUMENTS[int(case[1:])])
+        return lambda tokens: problems.gpt_loss(p, tokens, self.kit), (tokens,), problems.flat(p)
+
+    def trainer(self, length):
+        p = problems.gpt_parameters(Value)
+        parameters = problems.flat(p)
+        function = self.compile(lambda tokens: problems.gpt_loss(p, tokens, self.kit))
+        step = self.train_step(function, parameters)
+        return step, lambda: np.array(minigrad.data_of(parameters))
+
+    def grow(self, width, length):
+        """Seconds and bytes that it takes to trace and compile a model of this size."""
+        p, tokens = problems.growing(width, length, Value)
+        function = self.compile(lambda tokens: problems.gpt_loss(p, tokens, self.kit))
+        before, start = peak(), time.perf_counter()
+        self.call(function, tokens)  # the first call traces, compiles and runs once
+        return time.perf_counter() - start, peak() - before
+
+
+class Kernel(Compiled):
+    """The compiled step alone: one native call on the buffer that a whole call left behind."""
+
+    @staticmethod
+    def machine(function):
+        # Differentiates by the parameters and not by the data, as all the other peers do.
+        return function._latest().machine((0, "values"))
+
+    def step(self, function, arguments):
+        function(*arguments)  # leaves all inputs in the buffer
+        machine = self.machine(function)
+        return functools.partial(machine.prepared.run, machine.values)
+
+    def read(self, function, arguments, parameters):
+        variant, machine = function._latest(), self.machine(function)
+        program = machine.program
+
+        def read(_):
+            slopes = machine.values[program.adjoints :][: program.parameters].tolist()
+            found = dict(zip(map(id, variant.captured), slopes, strict=True))
+            value = float(machine.values[program.results[0]])
+            return value, np.array([found.get(id(p), 0.0) for p in parameters])
+
+        return read
+
+
+class TwoCores(Compiled):
+    """A batch on two cores."""
+
+    cores = 2
+
+
+def peak():
+    """The largest size that this process has had, in bytes."""
+    with open("/proc/self/status") as status:
+        line = next(line for line in status if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024

@@ -1,0 +1,49 @@
+/* An irregular graph by hand: a tape of rows (op, a, b), a loop forward and a loop backward. */
+
+#include <math.h>
+#include <string.h>
+
+enum { ADD, SUB, MUL, TANH, SIN, COS, SCALE, SHIFT }; /* in the order of problems.APPLY */
+
+double tape_step(const double *inputs, long n_inputs, const int *rows, long n_rows, const int *ends,
+                 long n_ends, double *x, double *d, double *gradient)
+{
+    double total = 0.0;
+
+    memcpy(x, inputs, n_inputs * sizeof *x);
+    for (long k = 0; k < n_rows; k++) {
+        double a = x[rows[3 * k + 1]], b = x[rows[3 * k + 2]], y = 0.0;
+        switch (rows[3 * k]) {
+        case ADD: y = a + b; break;
+        case SUB: y = a - b; break;
+        case MUL: y = a * b; break;
+        case TANH: y = tanh(a); break;
+        case SIN: y = sin(a); break;
+        case COS: y = cos(a); break;
+        case SCALE: y = a * 0.7; break;
+        case SHIFT: y = a + 0.3; break;
+        }
+        x[n_inputs + k] = y;
+    }
+    memset(d, 0, (n_inputs + n_rows) * sizeof *d);
+    for (long k = 0; k < n_ends; k++) {
+        total += x[ends[k]];
+        d[ends[k]] += 1.0 / n_ends;
+    }
+    for (long k = n_rows - 1; k >= 0; k--) {
+        int a = rows[3 * k + 1], b = rows[3 * k + 2];
+        double g = d[n_inputs + k], y = x[n_inputs + k];
+        switch (rows[3 * k]) {
+        case ADD: d[a] += g; d[b] += g; break;
+        case SUB: d[a] += g; d[b] -= g; break;
+        case MUL: d[a] += g * x[b]; d[b] += g * x[a]; break;
+        case TANH: d[a] += g * (1.0 - y * y); break;
+        case SIN: d[a] += g * cos(x[a]); break;
+        case COS: d[a] -= g * sin(x[a]); break;
+        case SCALE: d[a] += g * 0.7; break;
+        case SHIFT: d[a] += g; break;
+        }
+    }
+    memcpy(gradient, d, n_inputs * sizeof *d);
+    return total / n_ends;
+}
