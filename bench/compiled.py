@@ -210,8 +210,14 @@ def tidy(job):
         job.after()
 
 
+QUICK = 3.0  # seconds
+
+
 def train(contestant, count_and_sample, path):
-    """Train on `count` documents, or on a sample of them; return seconds and the tokens' share."""
+    """Train on `count` documents, or on a sample of them; return seconds and the tokens' share.
+
+    Whoever is quick trains five times, tracing and compiling each time; the quickest counts.
+    """
     import numpy as np
     from peers import problems
 
@@ -221,9 +227,12 @@ def train(contestant, count_and_sample, path):
     if sample:  # evenly from the shortest to the longest
         by_length = sorted(everything, key=len)
         some = [by_length[k * (count - 1) // (sample - 1)] for k in range(sample)]
-    start = time.perf_counter()
-    parameters = problems.train(contestant, some)
-    seconds = time.perf_counter() - start
+    rounds = []
+    while not rounds or (max(rounds) < QUICK and len(rounds) < 5):  # from the start each time
+        start = time.perf_counter()
+        parameters = problems.train(contestant, some)
+        rounds.append(time.perf_counter() - start)
+    seconds = min(rounds)
     np.savez(path, value=0.0, gradient=parameters)
     predictions = [sum(len(tokens) - 1 for tokens in group) for group in (everything, some)]
     return seconds, predictions[0] / predictions[1]

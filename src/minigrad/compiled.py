@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .compiler.program import Program
 from .compiler.pytree import Flat, flat_call, flatten, lifted, restore, same_call
+from .compiler.trace import collector_off
 from .compiler.variant import BACKENDS, Variant, backend_name, backend_of, filled
 from .errors import GuardError
 from .modes import in_strict, is_recording, settle, tracer
@@ -331,7 +332,9 @@ class Compiled:
                 return None
             args, kwargs = flat.tree
             flat = flat_call(args, kwargs, self._fixed)  # in full: `same_call` leaves things out
-            variant = Variant(self._function, flat, self._backend, self._leading)
+            known = None if flat.kept else self._known_watch()
+            with collector_off():
+                variant = Variant(self._function, flat, self._backend, self._leading, known)
             self._traces += 1
             variants.insert(0, variant)
             self._last = variant
@@ -345,6 +348,13 @@ class Compiled:
                 "does the function use numbers that differ each time (random, time)?"
             )
         return done
+
+    def _known_watch(self) -> Any:
+        """What an earlier trace found around the function, if it is still so."""
+        last = self._last
+        if last is None or last.kept or last.watch.changed() is not None:
+            return None
+        return last.watch
 
     def _too_many_ways(self) -> str:
         return (

@@ -6,6 +6,7 @@ from .node cimport Node, Rare
 
 cdef int _INPUT, _CONSTANT, _SUM, _DOT, HAS_RARE, _ADD, _MUL, _WHERE
 cdef int[::1] _arity
+cdef long long _next_base
 
 cdef _room(Py_ssize_t count)
 
@@ -14,6 +15,7 @@ cdef class Entries:
     cdef public object code, first, second, captured, captured_values
     cdef public dict more, numbers, known
     cdef public Py_ssize_t count, capacity
+    cdef long long base
     cdef int[::1] codes, firsts, seconds
 
     cpdef reserve(self, Py_ssize_t count)
@@ -21,18 +23,19 @@ cdef class Entries:
     @cython.locals(at=Py_ssize_t)
     cpdef int add(self, int code, int first=*, int second=*) except -9
     cpdef int constant(self, double number) except -9
-    @cython.locals(node=Node, a=Node, b=Node, code=int, arity=int, p=int, q=int)
+    @cython.locals(node=Node, a=Node, b=Node, code=int, arity=int, p=int, q=int, base="long long")
     cpdef read(self, nodes, arguments, describe, stopped)
     cdef int _special(self, Node node, describe) except -9
+    @cython.locals(mark="long long")
     cpdef int entry(self, Node node) except -9
     @cython.locals(at=int)
     cpdef int capture(self, Node node) except -9
-    @cython.locals(node=Node)
-    cpdef forget(self, nodes)
+    cpdef close(self)
     @cython.locals(count=Py_ssize_t, k=Py_ssize_t, code="int[::1]", first="int[::1]",
                    second="int[::1]", uses="int[::1]", user="int[::1]", level="int[::1]",
                    same="int[::1]", inside="int[::1]", stack="int[::1]", maps="int[::1]",
-                   work=_Sums, op=int, a=int, b=int, highest=int, map_count=Py_ssize_t, zero=int,
+                   work=_Sums, op=int, roots=Py_ssize_t, products=Py_ssize_t,
+                   plain=Py_ssize_t, spread=Py_ssize_t, drawn=bint, a=int, b=int, highest=int, map_count=Py_ssize_t, zero=int,
                    at=int, key="long long")
     cpdef canonical(self, ends)
     @cython.locals(k=Py_ssize_t, a=int, b=int, at=int, code="int[::1]", first="int[::1]",

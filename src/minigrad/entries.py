@@ -38,8 +38,12 @@ _bits = struct.Struct("<d").pack
 _arity = array("i", [-1 if row.arity is None else row.arity for row in TABLE])
 
 
+_zero = array("i", [0])
+_next_base = -2  # marks of traces go down from here, those of backward passes up from 1
+
+
 def _room(count: int) -> array[int]:
-    return array("i", bytes(4 * count))
+    return _zero * count
 
 
 class Canonical:
@@ -73,6 +77,7 @@ class Entries:
 
     def __init__(self) -> None:
         self.count = 0
+        self.base = _next_base
         self.code, self.first, self.second = _room(1024), _room(1024), _room(1024)
         self._look()
         self.more: dict[int, tuple[int, ...]] = {}
@@ -135,21 +140,23 @@ class Entries:
         """Append the arguments, then the nodes in the order in which they were made.
 
         `describe` adds the entry of a node that has more than a row and two operands. What was made
-        inside no_grad() is in `stopped`: its operands are held, by `describe` too. While this runs,
-        the mark of a node is -2 minus its entry; whoever calls has them taken off (`forget`).
+        inside no_grad() is in `stopped`: its operands are held, by `describe` too. The mark of a
+        node says which entry it is: `base` minus the entry. No other trace has such marks, nor has
+        a backward pass, so that nobody needs to take them off.
         """
+        base = self.base
         self.reserve(len(nodes) + len(arguments) + 16)
         for node in arguments:
-            node._mark = -2 - self.add(_INPUT)
+            node._mark = base - self.add(_INPUT)
         for node in nodes:
             code = node._tag
             if code >= HAS_RARE:
                 if not _is_plain(node):
-                    node._mark = -2 - self._special(node, describe)
+                    node._mark = base - self._special(node, describe)
                     continue
                 code -= HAS_RARE
             if stopped and id(node) in stopped:
-                node._mark = -2 - self._special(node, describe)
+                node._mark = base - self._special(node, describe)
                 continue
             arity = _arity[code]
             a = node._a
@@ -157,25 +164,25 @@ class Entries:
             if arity == 2:
                 if a is None:
                     p = self.constant(node._da)
-                elif a._mark < -1:
-                    p = -2 - a._mark
+                elif a._mark <= base:
+                    p = base - a._mark
                 else:
                     p = self.capture(a)
                 if b is None:
                     q = self.constant(node._db)
-                elif b._mark < -1:
-                    q = -2 - b._mark
+                elif b._mark <= base:
+                    q = base - b._mark
                 else:
                     q = self.capture(b)
-                node._mark = -2 - self.add(code, p, q)
+                node._mark = base - self.add(code, p, q)
             elif arity == 1:
-                p = -2 - a._mark if a._mark < -1 else self.capture(a)
-                node._mark = -2 - self.add(code, p)
+                p = base - a._mark if a._mark <= base else self.capture(a)
+                node._mark = base - self.add(code, p)
             elif code == _WHERE:  # the condition was a plain bool: the node is its operand
-                p = -2 - a._mark if a._mark < -1 else self.capture(a)
-                node._mark = -2 - p
+                p = base - a._mark if a._mark <= base else self.capture(a)
+                node._mark = base - p
             else:  # a leaf
-                node._mark = -2 - self.constant(node._data)
+                node._mark = base - self.constant(node._data)
 
     def _special(self, node: Any, describe: Callable[[Any, tuple[int, ...]], int]) -> int:
         return describe(node, tuple([self.entry(operand) for operand in node._links()]))
@@ -183,29 +190,27 @@ class Entries:
     def entry(self, node: Any) -> int:
         """Return the entry of a node while marks are in use."""
         mark = node._mark
-        return -2 - mark if mark < -1 else self.capture(node)
+        return self.base - mark if mark <= self.base else self.capture(node)
 
     def capture(self, node: Any) -> int:
         """Add an input for a Value that was there before the trace."""
-        if (node._a is not None and node._a._mark < -1) or (
-            node._b is not None and node._b._mark < -1
+        if (node._a is not None and node._a._mark <= self.base) or (
+            node._b is not None and node._b._mark <= self.base
         ):
             raise TraceError(
                 "a compiled function has computed something in another thread, where it cannot be "
                 "followed."
             )
         at = self.add(_INPUT)
-        node._mark = -2 - at
+        node._mark = self.base - at
         self.captured.append(at)
         self.captured_values.append(node)
         return at
 
-    def forget(self, nodes: Sequence[Any]) -> None:
-        """Take the marks off: off nodes of the trace, and off those that were there before."""
-        for node in nodes:
-            node._mark = 0
-        for node in self.captured_values:
-            node._mark = 1 if node._grad != 0.0 else 0  # whether a backward pass has come by
+    def close(self) -> None:
+        """Have the next trace take marks of its own; nodes are not looked at any more."""
+        global _next_base
+        _next_base = self.base - self.count - 1
 
     # ---- one form for what is the same ----------------------------------------------------------
 
@@ -220,16 +225,36 @@ class Entries:
         uses, user = _room(count), _room(count)
         self._count_uses(ends, uses, user)
         found = Canonical()
-        # A sum may need an entry of its own for the terms that are no products: see `_add_sum`.
-        self.reserve(count + 1)
-        code, first, second = self.codes, self.firsts, self.seconds
-        spread = count + 2
+        spread = 2  # terms that sums may have
         for operands in self.more.values():
             spread += len(operands)
-        level, same = _room(2 * count + 1), _room(2 * count + 1)
-        inside, stack = _room(count), _room(2 * spread)
-        maps = _room(count)
-        work = _Sums(count, spread)
+        inside = _room(count)
+        roots = products = plain = 0
+        for k in range(count):
+            op = code[k]
+            if uses[k] == 0 or op < 0:
+                continue
+            drawn = uses[k] == 1 and (code[user[k]] == _ADD or code[user[k]] == _SUM)
+            if op in (_ADD, _SUM):
+                spread += 2
+                if drawn:
+                    inside[k] = 1
+                else:
+                    roots += 1
+            elif op == _MUL and drawn:
+                inside[k] = 2
+                products += 1
+            elif op == _DOT:
+                roots += 1
+                products += len(self.more[k]) // 2
+            else:
+                plain += 1
+        # A sum may need an entry of its own for the terms that are no products: see `_add_sum`.
+        self.reserve(roots)
+        code, first, second = self.codes, self.firsts, self.seconds
+        level, same = _room(count + roots), _room(count + roots)
+        stack, maps = _room(spread), _room(plain)
+        work = _Sums(roots, spread, products)
         shared: dict[int, int] = {}
         wide: list[tuple[int, tuple[int, ...]]] = []
         map_count = 0
@@ -240,14 +265,10 @@ class Entries:
             op = code[k]
             if uses[k] == 0 or op < 0:
                 continue
-            if op in (_ADD, _SUM):
-                if uses[k] == 1 and (code[user[k]] == _ADD or code[user[k]] == _SUM):
-                    inside[k] = 1
-                else:
-                    self._add_sum(k, zero, inside, stack, level, same, work)
+            if inside[k]:
                 continue
-            if op == _MUL and uses[k] == 1 and (code[user[k]] == _ADD or code[user[k]] == _SUM):
-                inside[k] = 2
+            if op in (_ADD, _SUM):
+                self._add_sum(k, zero, inside, stack, level, same, work)
                 continue
             a = first[k]
             if a < 0:
@@ -374,11 +395,11 @@ class Entries:
 class _Sums:
     """Sums and dots as they are found."""
 
-    def __init__(self, count: int, spread: int) -> None:
-        self.roots, self.starts, self.ends = _room(2 * count), _room(2 * count), _room(2 * count)
-        self.terms = _room(2 * count + spread)
+    def __init__(self, count: int, spread: int, products: int) -> None:
+        self.roots, self.starts, self.ends = _room(count), _room(count), _room(count)
+        self.terms = _room(spread)
         self.dot_roots, self.dot_starts, self.dot_ends = _room(count), _room(count), _room(count)
-        self.lefts, self.rights = _room(count + spread), _room(count + spread)
+        self.lefts, self.rights = _room(products), _room(products)
         self.sum_count = self.term_count = self.dot_count = self.pair_count = 0
 
     def end_sum(self, root: int, start: int, end: int) -> None:

@@ -222,7 +222,7 @@ class Node:
         partial = TABLE[self._code].partials[position](ieee, self._data, *numbers(self))
         kind: Any = type(self)
         leaf = kind(number)
-        if self._mark and self._grad:  # passes came by before: what they would have given it
+        if self._mark > 0 and self._grad:  # passes came by before: what they would have given it
             leaf.grad = partial * self._grad
         rare.operands = (leaf,)
         rare.partials = (partial,)

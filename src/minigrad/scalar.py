@@ -420,10 +420,10 @@ class Value(Node):
         told = watchers() if _modes else []
         if told and _pass_owner != threading.get_ident():  # in a pass, a hand-written step is told
             self._show_number()  # as in a whole pass
-            self._mark = self._mark or 1
+            self._mark = max(self._mark, 1)
             _observed_step(self, False, told)
         else:
-            self._mark = self._mark or 1
+            self._mark = max(self._mark, 1)
             _run_steps([self], False)
 
     @property

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class _Group:
 
 def _ints(numbers: Any) -> Ints:
     """Return an array of C ints as one of NumPy's."""
-    return np.asarray(numbers, dtype=np.int64)
+    return np.frombuffer(numbers, dtype=np.int32).astype(np.int64)
 
 
 def _split(keys: Ints) -> Iterator[tuple[int, Ints]]:
@@ -74,8 +75,8 @@ def _groups(tape: Tape, canonical: Canonical) -> list[list[_Group]]:
     """The groups, level by level."""
     entries = tape.entries
     level = _ints(canonical.level)
-    code = _ints(entries.code[: entries.count])
-    first, second = _ints(entries.first[: entries.count]), _ints(entries.second[: entries.count])
+    tables = (entries.code, entries.first, entries.second)
+    code, first, second = [_ints(memoryview(table)[: entries.count]) for table in tables]
     height = 1 + (int(level.max()) if len(level) else 0)
     levels: list[list[_Group]] = [[] for _ in range(height)]
     maps = _ints(canonical.maps)
@@ -246,6 +247,9 @@ def _complete(left: Ints, right: Ints) -> list[tuple[Ints, Ints, Ints]]:
     right_firsts, right_ids = _interned(right)
     if min(len(left_firsts), len(right_firsts)) < 2:
         return []
+    shared = (np.bincount(left_ids)[left_ids] > 1) & (np.bincount(right_ids)[right_ids] > 1)
+    if not shared.any():  # in a matrix product everything has its partners
+        return []
     of_left, of_right = _components(left_ids, right_ids, len(left_firsts), len(right_firsts))
     lefts, rights = np.bincount(of_left), np.bincount(of_right)
     dots = np.bincount(of_left[left_ids])
@@ -294,6 +298,7 @@ def _is_shuffled(rows: Ints) -> bool:
     return len(np.unique(sums)) < len(_interned(rows)[0])
 
 
+@cache
 def _weights(count: int) -> Any:
     rng = np.random.default_rng(12345)  # any numbers will do: rows that differ must not collide
     return rng.integers(1, 2**62, size=count, dtype=np.uint64) | np.uint64(1)

@@ -56,15 +56,26 @@ def _number(x: Any) -> Any:
 class Reading:
     """A number that was read from a node; see the top of the file."""
 
-    __slots__ = ("_traced_node", "number", "scribe")
+    __slots__ = ("_node", "_source", "number", "scribe")
 
-    def __init__(self, scribe: Scribe, node: Value, number: float) -> None:
-        self.scribe, self._traced_node, self.number = scribe, node, number
+    def __init__(
+        self, scribe: Scribe, node: Value | None, number: float, source: Value | None = None
+    ) -> None:
+        self.scribe, self._node, self.number, self._source = scribe, node, number, source
 
     @property
     def node(self) -> Value:
-        """The node it comes from."""
-        return self._traced_node
+        """The node it comes from; of one that was read, a node that no gradient passes."""
+        if self._node is None:  # made when it is needed: most that are read are only compared
+            self._node = self.scribe.special("hold", (self._source,), self.number)
+        return self._node
+
+    _traced_node = node  # the name by which rooms below ask for it
+
+    @property
+    def unheld(self) -> Value:
+        """The node whose number this is, for operations that no gradient passes anyway."""
+        return self.node if self._source is None else self._source
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -229,6 +240,8 @@ class Reading:
         if not isinstance(rows, Sequence) and not hasattr(rows, "__array__"):
             return rows[self]
         chosen = rows[at]  # raises as it would outside
+        if set(map(type, rows)) == {Value}:  # as most are, and there may be many
+            return self.scribe.special("take", (self.node, *rows), _plain_number(chosen))
         if all(isinstance(x, (Value, Reading)) or is_number(x) for x in rows):
             node = self.scribe.special("take", (self.node, *rows), _plain_number(chosen))
             if any(isinstance(x, Value) for x in rows):

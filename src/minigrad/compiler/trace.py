@@ -57,7 +57,7 @@ class Trace:
         known = self._reads.get(id(node))
         if known is None:
             number = node._fields()[0]
-            known = Reading(self, self.special("hold", (node,), number), number)
+            known = Reading(self, None, number, source=node)
             self._reads[id(node)] = known
         return known
 
@@ -91,7 +91,8 @@ class Trace:
 
     def highest(self, xs: Sequence[Any]) -> Reading:
         number, _ = first_largest(ieee, [getattr(x, "number", x) for x in xs])
-        node = self.special("max", tuple(xs), float(number))
+        nodes = [x.unheld if isinstance(x, Reading) else x for x in xs]
+        node = self.special("max", tuple(nodes), float(number))
         return Reading(self, node, number)
 
     def by_hand(self) -> None:
@@ -176,7 +177,7 @@ def _written(scribe: Trace, arguments: Sequence[Value], results: Sequence[Value]
             if entries.code[at] != CONSTANT:
                 tape.guards.append(Guard(at, number, what))
     finally:
-        entries.forget([*scribe.nodes, *arguments])
+        entries.close()
     return tape
 
 

@@ -12,6 +12,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import repeat
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -100,11 +101,12 @@ class Variant:
         flat: Flat,
         backend: str,
         leading: Sequence[Value] = (),
+        known: Watch | None = None,
     ) -> None:
         self.backend = backend_of(backend)
         self.kept = flat.kept
         self.value_places = [at for at, _ in flat.sources]  # of the arguments that are Values
-        self.watch: Watch = watch(function, flat.kept)
+        self.watch: Watch = known or watch(function, flat.kept)
         self.outputs: Any = None
         leaves = [Value(number) for number in flat.numbers]
         for at, source in flat.sources:
@@ -132,8 +134,7 @@ class Variant:
         _put_first(tape, leading)
         # Operations; inputs and numbers are entries too, but nothing is done there.
         self.nodes = int(np.count_nonzero(np.asarray(tape.entries.code)[: len(tape)] >= 0))
-        with collector_off():
-            self.program = verify(group(tape), "group")
+        self.program = verify(group(tape), "group")
         # In the order that `group` gave them.
         self.captured: tuple[Value, ...] = tuple(tape.entries.captured_values)
         self.kinds = [_kind(result) for result in results]
@@ -175,16 +176,13 @@ def _put_first(tape: Tape, leading: Sequence[Value]) -> None:
     if not leading:
         return
     entries = tape.entries
-    met = zip(entries.captured, entries.captured_values, strict=True)
-    known = {id(value): at for at, value in met}
-    first = {id(value) for value in leading}
-    rest = [value for value in entries.captured_values if id(value) not in first]
+    known = dict(zip(map(id, entries.captured_values), entries.captured, strict=True))
+    places = list(map(known.pop, map(id, leading), repeat(-1)))  # thousands: no loop of our own
+    rest = [value for value in entries.captured_values if id(value) in known]
     entries.captured_values = [*leading, *rest]
+    entries.captured = [at if at >= 0 else entries.add(INPUT) for at in places]
+    entries.captured += known.values()
     tape.in_order = True
-    entries.captured = [
-        known[id(value)] if id(value) in known else entries.add(INPUT)
-        for value in entries.captured_values
-    ]
 
 
 def _opened(output: Any, results: list[Any], leaves: Sequence[Value]) -> Any:
