@@ -134,6 +134,72 @@ def test_a_gpt_of_another_width():
     assert len(products(program)) >= 5
 
 
+def deep_gpt(layers=2, width=32, heads=4, vocabulary=5, block=6):
+    """A GPT of several layers, and its parameters."""
+    rng = random.Random(8)
+    linear, rmsnorm, size = networks.linear, networks.rmsnorm, width // heads
+
+    def matrix(rows, columns=width):
+        return [[Value(rng.gauss(0, 0.1)) for _ in range(columns)] for _ in range(rows)]
+
+    tokens, positions, head = matrix(vocabulary), matrix(block), matrix(vocabulary)
+    squares = [[matrix(width) for _ in range(4)] for _ in range(layers)]
+    fans = [(matrix(2 * width), matrix(width, 2 * width)) for _ in range(layers)]
+
+    def plus(x, y):
+        return [a + b for a, b in zip(x, y, strict=True)]
+
+    def attend(query, keys, values):
+        for start in range(0, width, size):
+            part = slice(start, start + size)
+            scores = [linear(query[part], [key[part]])[0] / size**0.5 for key in keys]
+            columns = zip(*(value[part] for value in values), strict=True)
+            yield from linear(networks.softmax(scores), columns)
+
+    def loss(text):
+        past, losses = [([], []) for _ in range(layers)], []
+        for position, (token, wanted) in enumerate(itertools.pairwise(text)):
+            x = plus(take(tokens, token), positions[position])
+            for (query, key, value, out), (up, down), (keys, values) in zip(
+                squares, fans, past, strict=True
+            ):
+                normed = rmsnorm(x)
+                keys.append(linear(normed, key))
+                values.append(linear(normed, value))
+                attended = list(attend(linear(normed, query), keys, values))
+                x = plus(x, linear(attended, out))
+                x = plus(x, linear([h.relu() for h in linear(rmsnorm(x), up)], down))
+            losses.append(-take(networks.softmax(linear(x, head)), wanted).log())
+        return sum(losses) * (1 / len(losses))
+
+    return loss
+
+
+DEEP_GPT = deep_gpt()
+
+
+def test_a_gpt_of_two_layers(backend):
+    text = [3, 0, 4, 1]
+    fast = minigrad.compile(DEEP_GPT, backend=backend)
+    value, grads = fast.value_and_grad(text)
+    expected = DEEP_GPT(text)
+    parameters = list(grads.parameters)
+    slopes = np.array(minigrad.grad(expected, parameters))
+    assert len(parameters) > 2 * (4 + 4) * 32 * 32
+    assert value == near(expected.data, rel=1e-12)
+    differences = np.array([grads[p] for p in parameters]) - slopes
+    assert np.abs(differences).max() <= 1e-12 * np.abs(slopes).max()
+
+
+def test_a_gpt_of_two_layers_has_the_same_instructions_at_any_length():
+    fast = minigrad.compile(DEEP_GPT, backend="numpy")
+    counts = set()
+    for text in ([3, 0, 4, 1], [2, 2, 0, 1, 4, 3, 0]):
+        fast(text)
+        counts.add(len(fast.program.instructions))
+    assert len(counts) == 1
+
+
 def test_a_recurrent_network():
     rng = random.Random(1)
     size, width, steps, batch = 3, 6, 4, 3

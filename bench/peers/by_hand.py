@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import problems
+from . import hidden, problems
 from .problems import ADAM, ALPHA, HEADS, WIDTH, Job
 
 HERE = Path(__file__).parent
@@ -44,7 +44,9 @@ class C:
         if case == "C":
             return self.options()
         if case.startswith("D"):
-            return self.tape(problems.dag(case.split()[1]))
+            return self.tape(problems.dag(case.split()[1]), problems.INPUTS)
+        if case.startswith("R"):
+            return self.tape(*hidden.record(case.split()[1], problems.Kit))
         return self.gpt(problems.encode(problems.DOCUMENTS[int(case[1:])]))
 
     def demo(self):
@@ -80,18 +82,19 @@ class C:
         arguments = (ctypes.c_long(problems.OPTIONS), *map(pointer, (*inputs, *results)))
         return Job(lambda: function(*arguments), lambda _: (results[0], results[1:]))
 
-    def tape(self, graph):
+    def tape(self, graph, parameters):
         step = self.build("tape").tape_step
         step.restype = ctypes.c_double
-        codes = {op: code for code, op in enumerate(problems.APPLY)}
+        codes = {op: code for code, op in enumerate(hidden.CODES)}
         rows = np.array([(codes[op], a, b) for op, a, b in graph.rows], np.intc)
         inputs, ends = np.array(graph.inputs), np.array(graph.ends, np.intc)
-        room, gradient = np.empty((2, len(inputs) + len(rows))), np.empty(len(inputs))
+        room, gradient = np.empty((2, len(inputs) + len(rows))), np.empty(parameters)
         arguments = (
             *(pointer(inputs), ctypes.c_long(len(inputs))),
             *(pointer(rows), ctypes.c_long(len(rows))),
             *(pointer(ends), ctypes.c_long(len(ends))),
             *map(pointer, (*room, gradient)),
+            ctypes.c_long(parameters),
         )
         kept = rows, inputs, ends, room
         return Job(lambda: step(*arguments), lambda value: (value, gradient.copy(), kept)[:2])

@@ -13,7 +13,7 @@ import numpy as np
 import minigrad
 from minigrad import Value
 
-from . import problems
+from . import hidden, problems
 from .problems import ADAM, CHECKED, Job
 from .scalars import Classic
 
@@ -42,6 +42,10 @@ class Eager(Classic):
         return Job(job.run, job.read)  # nothing is left for the collector
 
     def problem(self, case):
+        if case.startswith("R"):
+            loss, data, parameters = hidden.MODELS[case.split()[1]](Value)
+            data = hidden.plain(data)
+            return lambda: loss(self.kit, *data), parameters
         if not case.startswith("D"):
             return super().problem(case)
         graph = problems.dag(case.split()[1])
@@ -136,6 +140,9 @@ class Compiled:
             graph = problems.dag(case.split()[1])
             inputs = [Value(x) for x in graph.inputs]
             return lambda: problems.dag_loss(graph, inputs, self.kit), (), inputs
+        if case.startswith("R"):
+            loss, data, parameters = hidden.MODELS[case.split()[1]](Value)
+            return functools.partial(loss, self.kit), data, parameters
         p = problems.gpt_parameters(Value)
         tokens = problems.encode(problems.DOCUMENTS[int(case[1:])])
         return lambda tokens: problems.gpt_loss(p, tokens, self.kit), (tokens,), problems.flat(p)

@@ -2,7 +2,8 @@
 
 The order of a gradient is the same for all peers. A: layer by layer and neuron by neuron, the
 weights and then the bias. B: the matrices in the order of `SHAPES`, by rows. C: price and the
-derivatives by spot, strike, years, rate and volatility, a row each. D: the inputs in order.
+derivatives by spot, strike, years, rate and volatility, a row each. D: the inputs in order. R: as
+`hidden.py` says, which has its models.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ from networks import (  # noqa: E402
     flat,
     gpt_logits,
     gpt_parameters,
+    linear,
     mlp_loss,
     mlp_parameters,
     moons,
+    rmsnorm,
     softmax,
 )
 
@@ -283,4 +286,6 @@ __all__ = [
     "Kit",
     "flat",
     "gpt_parameters",
+    "linear",
+    "rmsnorm",
 ]

@@ -1,12 +1,16 @@
-/* An irregular graph by hand: a tape of rows (op, a, b), a loop forward and a loop backward. */
+/*
+ * A graph by hand, as one writes it without knowing what it is: a tape of rows (op, a, b), a loop
+ * forward and a loop backward. The inputs are parameters, which have gradients, then constants.
+ */
 
 #include <math.h>
 #include <string.h>
 
-enum { ADD, SUB, MUL, TANH, SIN, COS, SCALE, SHIFT }; /* in the order of problems.APPLY */
+/* In the order of hidden.CODES; the last three have a constant on the right. */
+enum { ADD, SUB, MUL, TANH, SIN, COS, SCALE, SHIFT, DIV, EXP, LOG, RELU, NEG, PLUS, TIMES, POW };
 
 double tape_step(const double *inputs, long n_inputs, const int *rows, long n_rows, const int *ends,
-                 long n_ends, double *x, double *d, double *gradient)
+                 long n_ends, double *x, double *d, double *gradient, long n_parameters)
 {
     double total = 0.0;
 
@@ -22,6 +26,14 @@ double tape_step(const double *inputs, long n_inputs, const int *rows, long n_ro
         case COS: y = cos(a); break;
         case SCALE: y = a * 0.7; break;
         case SHIFT: y = a + 0.3; break;
+        case DIV: y = a / b; break;
+        case EXP: y = exp(a); break;
+        case LOG: y = log(a); break;
+        case RELU: y = a > 0.0 ? a : 0.0; break;
+        case NEG: y = -a; break;
+        case PLUS: y = a + b; break;
+        case TIMES: y = a * b; break;
+        case POW: y = pow(a, b); break;
         }
         x[n_inputs + k] = y;
     }
@@ -42,8 +54,16 @@ double tape_step(const double *inputs, long n_inputs, const int *rows, long n_ro
         case COS: d[a] -= g * sin(x[a]); break;
         case SCALE: d[a] += g * 0.7; break;
         case SHIFT: d[a] += g; break;
+        case DIV: d[a] += g / x[b]; d[b] -= g * y / x[b]; break;
+        case EXP: d[a] += g * y; break;
+        case LOG: d[a] += g / x[a]; break;
+        case RELU: d[a] += y > 0.0 ? g : 0.0; break;
+        case NEG: d[a] -= g; break;
+        case PLUS: d[a] += g; break;
+        case TIMES: d[a] += g * x[b]; break;
+        case POW: d[a] += g * x[b] * pow(x[a], x[b] - 1.0); break;
         }
     }
-    memcpy(gradient, d, n_inputs * sizeof *d);
+    memcpy(gradient, d, n_parameters * sizeof *d);
     return total / n_ends;
 }

@@ -11,6 +11,7 @@ nothing. What the optimiser computes is what `bulk` computes, bit for bit.
 
 from __future__ import annotations
 
+import threading
 from array import array
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +43,7 @@ class TrainStep:
         self.function: Callable[..., Any] = function
         self.optimizer = optimizer
         self._options = (backend, strict)
+        self._lock = threading.RLock()
         self._owner: Machine | None = None  # who has the newest numbers; None: the Values
         self._prepare()
 
@@ -53,8 +55,12 @@ class TrainStep:
         self._unused = np.zeros(len(self._parameters))  # velocities, where there is no momentum
 
     def __call__(self, *args: Any, **kwargs: Any) -> float:
-        """Take a step."""
+        """Take a step; of several threads, one after the other."""
         refuse_in_trace("takes a training step")
+        with self._lock:
+            return self._step(args, kwargs)
+
+    def _step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
         if first_changed([self.optimizer.parameters], [self._parameters], 0) >= 0:
             settle()
             self._prepare()
