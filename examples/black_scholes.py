@@ -129,11 +129,15 @@ def largest_error(options: list[np.ndarray[Any, Any]], greeks: Columns, rows: in
 def print_table(options: list[np.ndarray[Any, Any]], greeks: Columns, rows: int) -> None:
     """Print the first options for people."""
     table = Table(title=f"The first {rows} options")
-    for heading in ("spot", "strike", "years", "rate", "volatility", *GREEKS):
-        table.add_column(heading, justify="right")
+    table.add_column("")
     for k in range(rows):
-        given = [f"{column[k]:.2f}" for column in options]
-        table.add_row(*given, *(f"{greeks[name][k]:.4f}" for name in GREEKS))
+        table.add_column(f"{k + 1}", justify="right")
+    given = ("spot", "strike", "years", "rate", "volatility")
+    for name, column in zip(given, options, strict=True):
+        table.add_row(name, *(f"{number:.2f}" for number in column[:rows]))
+    table.add_section()
+    for name in GREEKS:
+        table.add_row(name, *(f"{number:.4f}" for number in greeks[name][:rows]))
     Console().print(table)
 
 

@@ -1,6 +1,7 @@
 """Two moons: teach a network of single numbers to tell two half circles apart.
 
-    python examples/moons.py                          # a few seconds
+    python examples/moons.py                          # a second
+    python examples/moons.py --compiled               # the same numbers, from a program
     python examples/moons.py --pictures pictures      # and see what happened
 
 This is the demonstration that micrograd made famous, on minigrad. Read it from top to bottom: some
@@ -72,38 +73,44 @@ class Run:
     losses: list[float] = field(default_factory=list)  # before each step, and after the last
     accuracies: list[float] = field(default_factory=list)
 
-    def forward(self) -> Any:
-        """Return the loss of the model as it is now, and write down how good it is."""
+    def measure(self) -> tuple[Any, Any]:
+        """Return the loss of the model as it is now, and how many points it gets right."""
         scores = [self.model(point) for point in self.points]
         # Max-margin: a point costs nothing once its score has the sign of its label and is at
         # least 1 away from zero. The small penalty on the squares keeps the weights from growing
         # merely to be surer of what is right already.
         total = loss.hinge(scores, self.labels) + 1e-4 * loss.l2(self.model.parameters())
         right = [s.data * label > 0 for s, label in zip(scores, self.labels, strict=True)]
+        return total, sum(right) / len(right)
+
+    def write_down(self, total: Any, accuracy: float) -> None:
+        """Remember how good the model was."""
         self.losses.append(total.data)
-        self.accuracies.append(sum(right) / len(right))
-        return total
+        self.accuracies.append(accuracy)
 
 
-def train(steps: int, seed: int) -> Run:
+def train(steps: int, seed: int, compiled: bool) -> Run:
     """Train a 2-16-16-1 network on a hundred points, all of them in every step."""
     points, labels = two_moons(100, noise=0.1, seed=seed)
     run = Run(nn.MLP(2, [16, 16, 1], seed=seed), points, labels)
     # Long strides at first, to get somewhere; short ones at last, to settle.
     optimizer = optim.SGD(run.model.parameters(), lr=optim.linear(1.0, 0.1, steps))
 
+    # Compiled, the loop below stays as it is: a loss comes back that knows all its gradients.
+    measure = minigrad.compile(run.measure) if compiled else run.measure
     begun = time.perf_counter()
     with progress_bar() as bar:
         task = bar.add_task("training", total=steps, shown="")
         for _ in range(steps):
-            total = run.forward()
+            total, accuracy = measure()
+            run.write_down(total, accuracy)
             optimizer.zero_grad()  # gradients add up, so yesterday's must go
             total.backward()
             optimizer.step()
             shown = f"loss {run.losses[-1]:.4f}  accuracy {run.accuracies[-1]:.0%}"
             bar.update(task, advance=1, shown=shown)
         with minigrad.no_grad():  # only to look: nothing needs to be remembered
-            run.forward()
+            run.write_down(*measure())
     run.seconds = time.perf_counter() - begun
     return run
 
@@ -213,6 +220,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def main(
     steps: Annotated[int, typer.Option(min=1, help="How often to improve the weights.")] = 100,
     seed: Annotated[int, typer.Option(help="For the data and the first weights.")] = 1337,
+    compiled: Annotated[
+        bool, typer.Option("--compiled", help="Run it as a program; the numbers are the same.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
     pictures: Annotated[
         Path | None,
@@ -223,7 +233,7 @@ def main(
     """Train a small network to tell two moons apart."""
     if pictures is not None:
         prepare(pictures, force)
-    run = train(steps, seed)
+    run = train(steps, seed, compiled)
     if as_json:
         print_json(run, seed)
     else:

@@ -854,3 +854,41 @@ def test_a_machine_that_was_not_built_is_told_once(monkeypatch):
     with pytest.raises(RuntimeError, match="needs a C compiler"):
         minigrad.compile(lambda x: x, backend="native")
     variant._notice.cache_clear()
+
+
+def test_what_a_method_does_not_mention_may_change():
+    @dataclasses.dataclass
+    class Run:
+        scale: float
+        log: list = dataclasses.field(default_factory=list)
+
+        def measure(self, x):
+            return x * self.scale
+
+        def write_down(self, y):
+            self.log.append(y.data)
+
+    run = Run(2.0)
+    fast = minigrad.compile(run.measure)
+    for x in (1.0, 2.0, 3.0):
+        run.write_down(fast(x))
+    assert (run.log, fast.cache_info().traces) == ([2.0, 4.0, 6.0], 1)
+    run.scale = 3.0
+    assert (fast(1.0).data, fast.cache_info().traces) == (3.0, 2)
+    run.measure = None  # unmentioned, too
+    assert (fast(2.0).data, fast.cache_info().traces) == (6.0, 2)
+
+
+def test_what_a_method_may_reach_by_other_means_is_watched():
+    class Config:
+        def __init__(self):
+            self.scale = 2.0
+
+        def measure(self, x, name="scale"):
+            return x * getattr(self, name)
+
+    config = Config()
+    fast = minigrad.compile(config.measure)
+    assert fast(1.0).data == 2.0
+    config.scale = 3.0
+    assert fast(1.0).data == 3.0

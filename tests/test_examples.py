@@ -115,6 +115,12 @@ def test_the_table_for_people():
     assert "training" in done.stderr  # the bar
 
 
+def test_compiled_moons_have_the_same_numbers(short_run):
+    compiled = report_of(moons("--steps", 12, "--json", "--compiled"))
+    assert compiled["losses"] == pytest.approx(short_run["losses"], rel=1e-9)
+    assert compiled["accuracies"] == short_run["accuracies"]
+
+
 def test_the_moons_are_where_they_should_be():
     # Without noise the points lie on the unit circle and on its copy around (1, 1/2).
     program = f"""

@@ -3,12 +3,15 @@
 Values among them are inputs of the program, read afresh at each call. Everything else is frozen
 into the program, so it must still be the same at the next call: a `Watch` knows what was there.
 It follows the names in the function's code, and in the code of the functions that it calls, as far
-as they are the user's own; containers and attributes are looked into.
+as they are the user's own; containers and attributes are looked into. Of an object's attributes
+only those matter whose names the code mentions: a list of losses that grows beside a compiled
+method is nobody's business, unless the code can reach it by other means (`vars`, `getattr`).
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import pickle
 import random
 import sys
@@ -42,6 +45,12 @@ _MISSING = object()  # what a name means that is not there
 _LIMIT = 5_000_000  # things looked at
 _PLAIN = (Value, float, int, str, bytes, complex, NoneType)  # nothing to look into
 _DICE = (Random, np.random.Generator, np.random.RandomState)
+_REACHING = {"getattr", "vars", "dir", "__dict__", "attrgetter", "asdict", "astuple"}
+_MAKING = (
+    "__init__",
+    "__new__",
+    "__post_init__",
+)  # run when an object is made, not when it is used
 _PACKAGE = __name__.split(".", maxsplit=1)[0]
 
 
@@ -58,6 +67,8 @@ class Watch:
         self.contents: list[Any] = []
         self.names: list[str] = []  # of the containers
         self.dice: list[Any] = []  # random generators
+        self.attributes: set[int] = set()  # those containers that are the attributes of something
+        self.mentioned: frozenset[str] | None = None  # attributes that matter; None: all
 
     def changed(self) -> str | None:
         """Name something that is not what it was, or return None."""
@@ -72,7 +83,10 @@ class Watch:
                 return name
         at = first_changed(self.containers, self.contents, 0)
         while at >= 0:
-            if not _alike(_content(self.containers[at]), self.contents[at]):
+            now, then = _content(self.containers[at]), self.contents[at]
+            if at in self.attributes and self.mentioned is not None:
+                now, then = (_only(pairs, self.mentioned) for pairs in (now, then))
+            if not _alike(now, then):
                 return self.names[at]
             at = first_changed(self.containers, self.contents, at + 1)
         return None
@@ -86,8 +100,10 @@ class Watch:
         own = [_state(die) for die in (random, np.random, *self.dice)]
         return pickle.dumps(own)
 
-    def contain(self, container: Any, name: str) -> None:
+    def contain(self, container: Any, name: str, attributes: bool = False) -> None:
         """Remember what is in a container."""
+        if attributes:
+            self.attributes.add(len(self.containers))
         self.containers.append(container)
         content = _content(container)
         self.contents.append(copy(content) if content is container else content)
@@ -111,6 +127,12 @@ def _content(container: Any) -> Any:
     if isinstance(container, (dict, MappingProxyType, Slots)):
         return tuple([part for pair in container.items() for part in pair])
     return container
+
+
+def _only(pairs: tuple[Any, ...], words: frozenset[str]) -> tuple[Any, ...]:
+    """Keep the attributes that have one of these names; names and what they mean take turns."""
+    named = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    return tuple([part for word in sorted(words & named.keys()) for part in (word, named[word])])
 
 
 def _same(now: Any, then: Any) -> bool:
@@ -155,6 +177,7 @@ def watch(function: Callable[..., Any], arguments: Sequence[Any] = ()) -> Watch:
     search.function(function, getattr(function, "__name__", "the function"))
     for argument in arguments:
         search.thing(argument, f"an argument, a {type(argument).__name__},")
+    search.follow()
     return found
 
 
@@ -163,6 +186,8 @@ class _Search:
         self.found = found
         self.seen: set[int] = set()
         self.budget = _LIMIT
+        self.mentioned: set[str] = set()  # by the code that was looked at
+        self.waiting: list[tuple[dict[str, Any], str]] = []  # attributes, looked at if mentioned
 
     def function(self, function: Any, name: str) -> None:
         """Look at what a function may read."""
@@ -189,7 +214,9 @@ class _Search:
             self.thing(value, free)
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.thing(default, f"a default of {name}")
-        self.names(function.__globals__, list(dict.fromkeys(_names(function.__code__))))
+        words = list(dict.fromkeys(_names(function.__code__)))
+        self.mentioned.update(words)
+        self.names(function.__globals__, words)
 
     def names(self, space: dict[str, Any], words: list[str]) -> None:
         """Look at what words mean in a namespace, and in the user's modules that they name."""
@@ -229,6 +256,8 @@ class _Search:
                 self.parts(value.ravel(), name)
         elif isinstance(value, type):
             self.kind(value, name)
+            for word in _MAKING:  # the code may call it
+                self.thing(getattr(value, word, None), f"{name}.{word}")
         elif isinstance(value, _DICE):
             self.found.dice.append(value)
         elif isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
@@ -257,25 +286,42 @@ class _Search:
 
     def attributes(self, value: Any, name: str) -> None:
         """Look at the attributes of an object, and at its class."""
+        ours = type(value).__module__ == f"{_PACKAGE}.nn"  # our code is not looked at: all matter
         parts = dict(Slots(value).items())
         if parts:
-            self.found.contain(Slots(value), name)
+            self.found.contain(Slots(value), name, attributes=True)
         if hasattr(value, "__dict__"):
-            self.found.contain(vars(value), name)
+            self.found.contain(vars(value), name, attributes=not ours)
             parts.update(vars(value))
-        for word, part in parts.items():
-            self.thing(part, f"{name}.{word}")
-        self.thing(type(value), type(value).__name__)
+        if ours:
+            self.mentioned.update(parts)
+        self.waiting.append((parts, name))
+        self.kind(type(value), type(value).__name__)
 
     def kind(self, kind: type, name: str) -> None:
         """Look at the attributes of a class and of those that it is made from."""
         for each in kind.__mro__:
             if _is_users(each.__module__) and (each is kind or id(each) not in self.seen):
                 self.seen.add(id(each))
-                self.found.contain(each, name)
-                for word, part in vars(each).items():
-                    if not word.startswith("__") or isinstance(part, FunctionType):
-                        self.thing(part, f"{name}.{word}")
+                self.found.contain(each, name, attributes=True)
+                parts = {word: part for word, part in vars(each).items() if word not in _MAKING}
+                for word in [word for word in parts if word.startswith("__")]:
+                    part = parts.pop(word)
+                    if isinstance(part, FunctionType) and not _is_a_dataclass_own(each, part):
+                        self.thing(part, f"{name}.{word}")  # an operator: called without its name
+                self.waiting.append((parts, name))
+
+    def follow(self) -> None:
+        """Look at the attributes that the code mentions, which may lead to more code."""
+        found = True
+        while found:
+            found = False
+            everything = not self.mentioned.isdisjoint(_REACHING)
+            for parts, name in list(self.waiting):
+                for word in [word for word in parts if everything or word in self.mentioned]:
+                    found = True
+                    self.thing(parts.pop(word), f"{name}.{word}")
+        self.found.mentioned = None if everything else frozenset(self.mentioned)
 
     def spend(self, count: int, name: str) -> None:
         self.budget -= count
@@ -284,6 +330,12 @@ class _Search:
                 f"a compiled function reads {name}, which holds too much to be watched from call "
                 "to call. Give it as an argument."
             )
+
+
+def _is_a_dataclass_own(kind: type, part: FunctionType) -> bool:
+    """Tell whether a method was made by @dataclass: it mentions every field, and reads none."""
+    made: Any = inspect.unwrap(part)
+    return "__dataclass_fields__" in vars(kind) and made.__code__.co_filename == "<string>"
 
 
 class Slots:
