@@ -1,0 +1,161 @@
+"""The scans over a trace: what is drawn into a sum, what is shared, and on which level it is."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minigrad
+from minigrad import Value
+from minigrad.compiler.trace import trace
+from minigrad.entries import CONSTANT, INPUT, Entries
+from minigrad.errors import TraceError
+from minigrad.ops import OPS
+
+ADD, MUL, TANH = (OPS[name].code for name in ("add", "mul", "tanh"))
+
+
+def chain(entries, terms):
+    total = terms[0]
+    for term in terms[1:]:
+        total = entries.add(ADD, total, term)
+    return total
+
+
+def rows(ends, *columns):
+    """Split columns where the rows end."""
+    starts = [0, *list(ends)[:-1]]
+    return [[list(column[a:b]) for column in columns] for a, b in zip(starts, ends, strict=True)]
+
+
+def test_numbers_are_one_entry_for_each_bit_pattern():
+    entries = Entries()
+    a, b, c = entries.constant(0.0), entries.constant(-0.0), entries.constant(0.0)
+    assert (a == c, a == b) == (True, False)
+    assert [entries.code[at] for at in (a, b)] == [CONSTANT, CONSTANT]
+    nan = float("nan")
+    assert entries.constant(nan) == entries.constant(nan)
+
+
+def test_room_is_made_as_entries_come():
+    entries = Entries()
+    first = entries.add(INPUT)
+    last = first
+    for _ in range(5000):
+        last = entries.add(TANH, last)
+    assert (entries.count, entries.first[last], entries.code[last]) == (5001, last - 1, TANH)
+
+
+def test_a_chain_of_additions_is_one_sum():
+    entries = Entries()
+    xs = [entries.add(INPUT) for _ in range(5)]
+    root = chain(entries, xs)
+    found = entries.canonical([root])
+    assert rows(found.sum_ends, found.sum_terms) == [[xs]]
+    assert (list(found.sum_roots), list(found.sum_starts)) == ([root], [-1])
+    assert found.level[root] == 1
+
+
+def test_products_are_drawn_into_a_sum_and_the_rest_is_where_it_starts():
+    entries = Entries()
+    w, x, b = ([entries.add(INPUT) for _ in range(3)] for _ in range(3))
+    products = [entries.add(MUL, p, q) for p, q in zip(w, x, strict=True)]
+    root = chain(entries, [b[0], *products])
+    found = entries.canonical([root])
+    assert rows(found.dot_ends, found.lefts, found.rights) == [[w, x]]
+    assert (list(found.dot_roots), list(found.dot_starts)) == ([root], [b[0]])
+    assert len(found.sum_roots) == len(found.maps) == 0
+
+
+def test_several_terms_that_are_no_products_become_a_sum_of_their_own():
+    entries = Entries()
+    a, b, c, d = (entries.add(INPUT) for _ in range(4))
+    root = chain(entries, [a, entries.add(MUL, c, d), b])
+    found = entries.canonical([root])
+    (start,) = found.dot_starts
+    assert list(found.sum_roots) == [start]
+    assert rows(found.sum_ends, found.sum_terms) == [[[a, b]]]
+    assert (found.level[start], found.level[root]) == (1, 2)
+
+
+def test_a_product_that_is_used_twice_stays_a_product():
+    entries = Entries()
+    a, b, c = (entries.add(INPUT) for _ in range(3))
+    product = entries.add(MUL, a, b)
+    first, second = entries.add(ADD, product, c), entries.add(ADD, product, a)
+    found = entries.canonical([first, second])
+    assert list(found.maps) == [product]
+    assert rows(found.sum_ends, found.sum_terms) == [[[product, c]], [[product, a]]]
+
+
+def test_a_sum_that_is_a_result_is_not_drawn_into_another():
+    entries = Entries()
+    a, b, c = (entries.add(INPUT) for _ in range(3))
+    inner = entries.add(ADD, a, b)
+    outer = entries.add(ADD, inner, c)
+    assert rows(entries.canonical([outer]).sum_ends, entries.canonical([outer]).sum_terms) == [
+        [[a, b, c]]
+    ]
+    found = entries.canonical([outer, inner])
+    assert rows(found.sum_ends, found.sum_terms) == [[[a, b]], [[inner, c]]]
+
+
+def test_functions_of_one_operand_are_shared_and_products_are_not():
+    entries = Entries()
+    a, b = entries.add(INPUT), entries.add(INPUT)
+    one, two = entries.add(TANH, a), entries.add(TANH, a)
+    first, second = entries.add(MUL, one, b), entries.add(MUL, two, b)
+    found = entries.canonical([first, second])
+    assert found.same[two] == one
+    assert list(found.maps) == [one, first, second]
+    assert entries.first[second] == one
+
+
+def test_what_nobody_needs_is_left_out():
+    entries = Entries()
+    a = entries.add(INPUT)
+    entries.add(TANH, a)
+    wanted = entries.add(MUL, a, a)
+    assert list(entries.canonical([wanted]).maps) == [wanted]
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=200), st.randoms(use_true_random=False))
+def test_a_level_is_above_all_operands(kinds, rng):
+    entries = Entries()
+    known = [entries.add(INPUT) for _ in range(3)]
+    for unary in kinds:
+        a, b = rng.choice(known), rng.choice(known)
+        known.append(entries.add(TANH, a) if unary else entries.add(MUL, a, b))
+    found = entries.canonical(known)
+    for at in found.maps:
+        below = [found.level[k] for k in (entries.first[at], entries.second[at]) if k >= 0]
+        assert found.level[at] == 1 + max(below)
+
+
+def test_traces_one_after_the_other_do_not_take_each_others_nodes_for_their_own():
+    w, leaked = Value(2.0), []
+
+    def first(scribe):
+        leaked.append(w * 3.0)
+        return leaked
+
+    trace(first, [])
+    later = trace(lambda scribe: [leaked[0] * w], []).entries
+    assert set(map(id, later.captured_values)) == {id(leaked[0]), id(w)}
+    leaked[0].backward()  # and marks of traces are nothing to a backward pass
+    assert w.grad == 3.0
+
+
+def test_what_another_thread_computed_is_refused():
+    def function(x):
+        made = []
+        thread = threading.Thread(target=lambda: made.append(x * 2.0))
+        thread.start()
+        thread.join()
+        return made[0] * x
+
+    with pytest.raises(TraceError, match="in another thread"):
+        minigrad.compile(function)(1.0)
