@@ -892,3 +892,18 @@ def test_what_a_method_may_reach_by_other_means_is_watched():
     assert fast(1.0).data == 2.0
     config.scale = 3.0
     assert fast(1.0).data == 3.0
+
+
+def test_a_function_that_returns_no_traced_number_is_guarded_too(backend):
+    w = Value(1.0)
+
+    @minigrad.compile(backend=backend)
+    def sign(x):
+        return "+" if w * x > 0 else "-"
+
+    @minigrad.compile(backend=backend)
+    def best(xs):
+        return int(np.argmax([(w * x).data for x in xs]))
+
+    assert [sign(2.0), sign(-2.0), sign(3.0)] == ["+", "-", "+"]
+    assert [best([1.0, 5.0]), best([7.0, 5.0]), best([Value(1.0), Value(2.0)])] == [1, 0, 1]

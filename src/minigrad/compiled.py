@@ -368,7 +368,7 @@ class Compiled:
         operands = variant.captured
         if flat.sources:
             operands = (*operands, *(value for _, value in flat.sources))
-        if not operands:
+        if not operands or None not in variant.kinds:  # nothing to differentiate, or by
             return self._plain(variant, flat)
         settle()
         made: dict[int, Any] = {}
