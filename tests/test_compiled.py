@@ -907,3 +907,59 @@ def test_a_function_that_returns_no_traced_number_is_guarded_too(backend):
 
     assert [sign(2.0), sign(-2.0), sign(3.0)] == ["+", "-", "+"]
     assert [best([1.0, 5.0]), best([7.0, 5.0]), best([Value(1.0), Value(2.0)])] == [1, 0, 1]
+
+
+FLOAT_TESTS = {
+    "==": lambda x, p: x * 2 if p == 0.5 else x * 3,
+    "!=": lambda x, p: x / p if p != 0 else x,
+    "truth": lambda x, p: x * (p or 4.0),
+    "in": lambda x, p: x * 2 if p in (0.5, 0.25) else x * 3,
+    "as a key": lambda x, p: x * {0.5: 2.0, 0.0: 5.0}.get(p, 3.0),
+    "each other": lambda x, p: x * 2 if x == p else x * 3,
+}
+
+
+@pytest.mark.parametrize("name", FLOAT_TESTS)
+def test_float_arguments_are_compared_as_numbers(name, backend):
+    function = FLOAT_TESTS[name]
+    fast = minigrad.compile(function, backend=backend)
+    for x, p in [(1.0, 0.5), (1.0, 0.0), (0.5, 0.5), (1.0, 0.25), (1.0, 0.5)]:
+        expected = function(x, p)
+        assert fast(x, p).data == expected, (x, p)
+        with minigrad.strict():  # where it runs as it is
+            assert fast(x, p).data == expected, (x, p)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "binary_cross_entropy", "cross_entropy"])
+@pytest.mark.parametrize("number", [int, float])
+def test_labels_stay_open_in_the_losses(kind, number, backend):
+    if kind == "cross_entropy" and number is float:
+        pytest.skip("classes are whole numbers")
+    rng = random.Random(1)
+    model = minigrad.nn.MLP(2, [4, 3 if kind == "cross_entropy" else 1], seed=1)
+    labels = {"hinge": [-1, 1], "binary_cross_entropy": [0, 1], "cross_entropy": [0, 1, 2]}[kind]
+
+    def total(points, targets):
+        return getattr(minigrad.loss, kind)([model(p) for p in points], targets)
+
+    fast = minigrad.compile(total, backend=backend)
+    for _ in range(20):
+        points = [[rng.random(), rng.random()] for _ in range(4)]
+        targets = [number(rng.choice(labels)) for _ in range(4)]
+        value, grads = fast.value_and_grad(points, targets)
+        expected = total(points, targets)
+        assert value == pytest.approx(expected.data, rel=1e-12)
+        slopes = minigrad.grad(expected, model.parameters())
+        assert [grads[p] for p in model.parameters()] == pytest.approx(slopes, rel=1e-9, abs=1e-14)
+    assert fast.cache_info().traces == 1
+    with pytest.raises((ValueError, IndexError)):
+        fast.value_and_grad(points, [number(7)] * 4)
+
+
+def test_gradients_of_a_function_with_too_many_ways():
+    w = Value(3.0)
+    fast = minigrad.compile(lambda n, x: x * w * list(range(100))[n])
+    with pytest.warns(RuntimeWarning, match="different ways"):
+        answers = [fast.value_and_grad(n, 2.0) for n in range(40)]
+    for n, (value, grads) in enumerate(answers):
+        assert (value, grads.args, grads[w]) == (6.0 * n, (0.0, 3.0 * n), 2.0 * n)

@@ -6,6 +6,7 @@ import copy
 import gc
 import math
 import pickle
+import sys
 import threading
 
 import networks
@@ -392,3 +393,33 @@ def test_steps_in_many_threads():
         thread.join()
     assert w.data == 1.0 - 0.125 * 200
     assert step.optimizer.steps == 200
+
+
+def test_whoever_reads_in_another_thread_sees_every_step_that_is_done():
+    """Each step takes 1 off; a reader must never see more than what was there before it looked."""
+    weights = [Value(0.0) for _ in range(200)]
+    step = minigrad.train_step(lambda: minigrad.sum(weights), minigrad.optim.SGD(weights, lr=1.0))
+    done, late, over = [0], [], threading.Event()
+
+    def read():
+        while not over.is_set():
+            before = done[0]
+            if weights[-1].data > -before:
+                late.append(before)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for reader in readers:
+            reader.start()
+        for count in range(1, 501):
+            step()
+            done[0] = count
+    finally:
+        over.set()
+        for reader in readers:
+            reader.join()
+        sys.setswitchinterval(interval)
+    assert not late
+    assert [w.data for w in weights] == [-500.0] * 200

@@ -21,14 +21,17 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from .compiler.program import Program
 from .compiler.pytree import Flat, flat_call, flatten, lifted, restore, same_call
 from .compiler.trace import collector_off
 from .compiler.variant import BACKENDS, Variant, backend_name, backend_of, filled
 from .errors import GuardError
+from .graph import topological_order
 from .modes import in_strict, is_recording, settle, tracer
 from .names import plural
-from .scalar import Value, fused
+from .scalar import Value, fused, gradients
 
 __all__ = ["Bound", "CacheInfo", "Compiled", "Gradients", "refuse_in_trace"]
 
@@ -175,11 +178,36 @@ class Compiled:
     def value_and_grad(self, *args: Any, **kwargs: Any) -> tuple[float, Gradients]:
         """Return the value and its derivatives by the arguments and by what it closes over."""
         refuse_in_trace("asks for gradients of a compiled function")
-        done = self._replayed(args, kwargs, self._differentiated)
+        done = None if in_strict() else self._replayed(args, kwargs, self._differentiated)
         if done is None:
-            raise GuardError(self._too_many_ways())
+            return self._eager_gradients(args, kwargs)
         found: tuple[float, Gradients] = done[0]
         return found
+
+    def _eager_gradients(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[float, Gradients]:
+        """The same without a program; Values of the graph that nobody made here are parameters."""
+        flat = flat_call(args, kwargs, self._fixed)
+        given = lifted((args, kwargs))
+        output = self._function(*given[0], **given[1])
+        first = output[0] if isinstance(output, (list, tuple)) else output
+        if not isinstance(first, Value):
+            raise TypeError(
+                f"{self.__name__} returns no Value first, so there is nothing to differentiate."
+            )
+        inside = Flat()
+        flatten(given, inside)
+        ours = [value for _, value in inside.sources]
+        known = set(map(id, ours))
+        order = topological_order(first, Value._links)
+        parameters = tuple(v for v in order if not v._links() and id(v) not in known)
+        slopes = np.array(gradients(first, [*parameters, *ours]))
+        count = len(parameters)
+        of_args = np.zeros(len(inside.numbers))
+        of_args[[at for at, _ in inside.sources]] = slopes[count:]
+        found = Gradients(parameters, slopes[:count], of_args, flat, flat.kept)
+        return first.data, found
 
     def grad(self, *args: Any, **kwargs: Any) -> Gradients:
         """Return the derivatives alone."""

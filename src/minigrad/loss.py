@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .coerce import as_list
-from .functions import logsumexp, mean, relu, softplus
+from .functions import logsumexp, mean, relu, softplus, take
 from .functions import sum as sum_of
 from .scalar import Value
 
@@ -31,7 +31,7 @@ def hinge(scores: Iterable[Any], targets: Iterable[Any]) -> Any:
     """Return the max-margin loss `max(0, 1 - target * score)`; targets are -1 or +1."""
     targets = as_list(targets, "hinge(…, targets)")
     for target in targets:
-        if target not in (-1, 1):
+        if not (target == -1) | (target == 1):  # one test, so that a trace has one guard
             raise ValueError(f"hinge(scores, targets): targets are -1 or +1, got {target!r}.")
     return _average("hinge", scores, targets, lambda s, t: relu(1.0 - t * s))
 
@@ -50,7 +50,7 @@ def binary_cross_entropy(logits: Iterable[Any], targets: Iterable[Any]) -> Any:
             )
 
     def one(logit: Any, target: Any) -> Any:
-        if isinstance(target, Value):
+        if isinstance(target, Value) or hasattr(target, "_traced_node"):  # not known, or open
             return target * softplus(-logit) + (1.0 - target) * softplus(logit)
         if target in (0, 1):  # the term with weight 0 has no place in the graph
             return softplus(-logit if target else logit)
@@ -69,12 +69,16 @@ def cross_entropy(logits: Sequence[Any], targets: Any) -> Any:
 
     def one(row: Sequence[Any], target: Any) -> Any:
         row = as_list(row, "cross_entropy(logits, …): one list of logits per example")
-        index = operator.index(target)
+        is_open = hasattr(target, "_taken_from")  # while a function is traced
+        index = target if is_open else operator.index(target)
         if not 0 <= index < len(row):
             raise ValueError(
                 f"cross_entropy(logits, targets): class {index} of {len(row)} logits; "
                 f"classes are numbered 0 to {len(row) - 1}."
             )
+        if is_open:
+            right = take(row, index)
+            return logsumexp([logit - right for logit in row])
         others = [logit - row[index] for k, logit in enumerate(row) if k != index]
         return logsumexp([0.0, *others])
 

@@ -172,6 +172,7 @@ def tracer() -> Tracer | None:
 
 
 _debts: list[Callable[[], None]] = []
+_paying = threading.RLock()
 _debt_listeners: list[Callable[[bool], None]] = []
 
 
@@ -199,13 +200,14 @@ def is_owed(but: Callable[[], None]) -> bool:
 
 def settle() -> None:
     """Have everybody who owes write to the Values what belongs there."""
-    with _lock:
-        due = _debts[:]
-        _debts.clear()
-        for listener in _debt_listeners:
-            listener(False)
-    for pay in due:
-        pay()
+    with _paying:  # whoever comes meanwhile waits until all is paid
+        for pay in _debts[:]:
+            pay()
+            with _lock:
+                _debts.remove(pay)
+                if not _debts:
+                    for listener in _debt_listeners:
+                        listener(False)
 
 
 class _Mode:

@@ -90,6 +90,7 @@ class TrainStep:
             settle()  # before the lock, which settling wants as well
             owner = self._owner
         with machine.lock:
+            owner = self._owner  # as it is now: somebody may have settled meanwhile
             if owner is None:
                 read_data(self._parameters, values)
             elif owner is not machine:
@@ -142,13 +143,15 @@ class TrainStep:
 
     def _settle(self) -> None:
         """Give the Values their numbers and gradients back."""
-        machine, self._owner = self._owner, None
-        if machine is None:
-            return
-        count, start = len(self._parameters), machine.program.adjoints
-        with machine.lock:
-            write_data(self._parameters, machine.values)
-            write_grads(self._parameters, machine.values[start : start + count])
+        machine = self._owner
+        while machine is not None:
+            count, start = len(self._parameters), machine.program.adjoints
+            with machine.lock:
+                if self._owner is machine:  # else another one has taken a step meanwhile
+                    write_data(self._parameters, machine.values)
+                    write_grads(self._parameters, machine.values[start : start + count])
+                    self._owner = None
+            machine = self._owner
 
 
 def train_step(

@@ -211,7 +211,26 @@ def is_as_outlined(before: list[tuple[Any, list[Any]]]) -> bool:
 
 def lifted(tree: Any) -> Any:
     """Make Values of the floats of a tree, as in a trace: for a function that is run as it is."""
-    return _mapped(tree, lambda x: x if isinstance(x, Value) else Value(x), lambda x: x)
+    return _mapped(tree, lambda x: x if isinstance(x, Value) else _Lifted(x), lambda x: x)
+
+
+class _Lifted(Value):
+    """A float as a Value; compared and asked for its truth, it is still that number."""
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, Value) and not isinstance(other, _Lifted):
+            return NotImplemented
+        return self.data == (other.data if isinstance(other, _Lifted) else other)
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __bool__(self) -> bool:
+        return self.data != 0.0
+
+    def __hash__(self) -> int:
+        return hash(self.data)
 
 
 def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any:

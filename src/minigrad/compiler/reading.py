@@ -26,7 +26,7 @@ import numpy as np
 from ..coerce import is_number
 from ..scalar import Value
 
-__all__ = ["Condition", "Reading", "Scribe", "open_builtins"]
+__all__ = ["Argument", "Condition", "Reading", "Scribe", "open_builtins"]
 
 
 class Scribe(Protocol):
@@ -265,6 +265,34 @@ for _name in ("floordiv", "mod", "divmod", "and", "or", "xor", "lshift", "rshift
     _compute = getattr(operator, f"{_name}_", None) or getattr(operator, _name, None) or divmod
     setattr(Reading, f"__{_name}__", _settle_and(_compute))
     setattr(Reading, f"__r{_name}__", _settle_after(_compute))
+
+
+class Argument(Value):
+    """A float that a traced function was given: a Value to compute with, a number to compare.
+
+    A Value is equal to itself alone, and always true. Outside, the argument is a float, so tests of
+    it are those of a number.
+    """
+
+    scribe: Scribe
+
+    def _read(self) -> Reading:
+        return Reading(self.scribe, self, self._fields()[0])
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, Value) and not isinstance(other, Argument):
+            return NotImplemented
+        return self._read() == (other._read() if isinstance(other, Argument) else other)
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else ~equal
+
+    def __bool__(self) -> bool:
+        return bool(self._read())
+
+    def __hash__(self) -> int:
+        return hash(self._read())
 
 
 class Condition(Reading):

@@ -28,7 +28,7 @@ from .group import group
 from .lower import stores
 from .program import Program, verify
 from .pytree import Flat, array_of, is_as_outlined, outline, rebuild
-from .reading import Reading
+from .reading import Argument, Reading
 from .surroundings import Slots, Watch, watch
 from .tape import INPUT, Tape
 from .trace import Trace, collector_off, trace
@@ -108,13 +108,18 @@ class Variant:
         self.value_places = [at for at, _ in flat.sources]  # of the arguments that are Values
         self.watch: Watch = known or watch(function, flat.kept)
         self.outputs: Any = None
-        leaves = [Value(number) for number in flat.numbers]
+        leaves: list[Value] = [Argument(number) for number in flat.numbers]
+        for at in self.value_places:
+            leaves[at] = Value(flat.numbers[at])
         for at, source in flat.sources:
             if source.label:
                 leaves[at].label = source.label
         results: list[Any] = []
 
         def run(scribe: Trace) -> list[Any]:
+            for leaf in leaves:
+                if isinstance(leaf, Argument):
+                    leaf.scribe = scribe
             args, kwargs = rebuild(flat, leaves, scribe)
             before = outline((args, kwargs))
             output = function(*args, **kwargs)
