@@ -262,8 +262,9 @@ class _Search:
             self.found.dice.append(value)
         elif isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
             raise TraceError(
-                f"a compiled function takes from {name}, a {type(value).__name__}: what comes "
-                "next is not the same at each call. Take it outside, and give it as an argument."
+                f"a compiled function takes from {name.rstrip(',')} ({type(value).__name__}): what "
+                "comes next is not the same at each call. Make a list of it, and give that as an "
+                "argument."
             )
         elif isinstance(value, (staticmethod, classmethod)):
             self.thing(value.__func__, name)
