@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import Compiled, refuse_in_trace
+from .compiled import Compiled
 from .compiler.pytree import Flat, flatten
 from .compiler.variant import Machine, Variant, filled
 from .errors import GuardError
-from .modes import settle
+from .modes import refuse_in_trace, settle
 from .quick import read_data
 from .scalar import Value
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import shim as cython
 from .coerce import as_list
-from .modes import settle, tracer
+from .modes import refuse_in_trace, settle
 from .node import Node
 
 if False:  # for the compiler, which reads the next line; nobody runs it
@@ -29,9 +29,7 @@ __all__ = ["adam", "data_of", "grads_of", "set_data", "set_grads", "sgd", "zero_
 def _listed(values: Iterable[Any], what: str) -> list[Any]:
     """Return the Values as a list, and refuse anything else among them."""
     settle()
-    reader = tracer()
-    if reader is not None:
-        reader.refused(f"calls {what}")
+    refuse_in_trace(f"calls {what}")
     found = as_list(values, what)
     known = None
     for value in found:

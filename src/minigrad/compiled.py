@@ -29,11 +29,11 @@ from .compiler.trace import collector_off
 from .compiler.variant import BACKENDS, Variant, backend_name, backend_of, filled
 from .errors import GuardError
 from .graph import topological_order
-from .modes import in_strict, is_recording, settle, tracer
+from .modes import in_strict, is_recording, refuse_in_trace, settle, tracer
 from .names import plural
 from .scalar import Value, fused, gradients
 
-__all__ = ["Bound", "CacheInfo", "Compiled", "Gradients", "refuse_in_trace"]
+__all__ = ["Bound", "CacheInfo", "Compiled", "Gradients"]
 
 _STRUCTURES = 256  # programs for other structures: beyond, those not used for longest are dropped
 _VARIANTS = 16  # ways through one structure: beyond, the function runs as it is
@@ -498,13 +498,6 @@ class Bound:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._compiled, name)
-
-
-def refuse_in_trace(what: str) -> None:
-    """Gradients are numbers: a program that is being traced would keep them for ever."""
-    reader = tracer()
-    if reader is not None:
-        reader.refused(what)
 
 
 def _kindless(key: Any) -> Any:

@@ -15,7 +15,7 @@ from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .functions import VALUES
 from .graph import topological_order
-from .modes import in_strict, tolerant, tracer
+from .modes import in_strict, refuse_in_trace, tolerant, tracer
 from .ops import TABLE
 from .scalar import Value, gradients
 
@@ -62,9 +62,7 @@ def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
     One sweep, operands before users, over the local derivatives that the forward pass stored; its
     cost does not depend on the number of inputs. One output gives a float, several a list.
     """
-    reader = tracer()
-    if reader is not None:
-        reader.refused("calls jvp()")
+    refuse_in_trace("calls jvp()")
     wanted = _listed(inputs, "jvp(…, inputs, …)")
     rates = [as_float(rate, "jvp(…, tangents)") for rate in as_list(tangents, "jvp(…, tangents)")]
     if len(rates) != len(wanted):

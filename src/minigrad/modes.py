@@ -24,6 +24,7 @@ __all__ = [
     "on_debt",
     "owe",
     "recording",
+    "refuse_in_trace",
     "replaced_pass",
     "replacing",
     "settle",
@@ -208,6 +209,13 @@ def settle() -> None:
                 if not _debts:
                     for listener in _debt_listeners:
                         listener(False)
+
+
+def refuse_in_trace(what: str) -> None:
+    """Raise if a function is being traced here: a program could not replay this."""
+    reader = tracer()
+    if reader is not None:
+        reader.refused(what)
 
 
 class _Mode:

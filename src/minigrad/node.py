@@ -25,7 +25,7 @@ from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .graph import topological_order
 from .guard import numbers
-from .modes import on_change, on_debt, settle, tracer
+from .modes import on_change, on_debt, refuse_in_trace, settle, tracer
 from .ops import OPS, TABLE
 
 if False:  # for the compiler, which reads the next line; nobody runs it
@@ -113,7 +113,7 @@ class Node:
         if _owed:
             settle()
         if _modes:
-            _refuse_in_trace("assigns v.data")
+            refuse_in_trace("assigns v.data")
         self._data = as_float(number, "v.data = …")
 
     @property
@@ -122,7 +122,7 @@ class Node:
         if _owed:
             settle()
         if _modes:
-            _refuse_in_trace("reads v.grad")
+            refuse_in_trace("reads v.grad")
         return self._grad
 
     @grad.setter
@@ -130,7 +130,7 @@ class Node:
         if _owed:
             settle()
         if _modes:
-            _refuse_in_trace("assigns v.grad")
+            refuse_in_trace("assigns v.grad")
         self._grad = as_float(number, "v.grad = …")
 
     @property
@@ -381,12 +381,6 @@ on_change(_set_modes)
 on_debt(_set_owed)
 
 
-def _refuse_in_trace(what: str) -> None:
-    reader = tracer()
-    if reader is not None:
-        reader.refused(what)
-
-
 def _refuse_to_be_a_float() -> NoReturn:
     raise TypeError(
         "a Value is not a float: the derivative would be lost without a trace. Write v.data for "
@@ -468,7 +462,7 @@ def _last_of(below: Any, end: Any, kind: type[Any], state: tuple[Any, ...]) -> A
 def _from_state(kind: type[Any], state: tuple[Any, ...]) -> Any:
     """Rebuild a node from its `_state`."""
     if _modes:
-        _refuse_in_trace("copies or unpickles a Value")
+        refuse_in_trace("copies or unpickles a Value")
     name, numbers, extra, a, b, operands, prev = state
     node = kind.__new__(kind)  # type: ignore[call-overload]
     node._data, node._grad, node._da, node._db, node._mark = numbers

@@ -31,6 +31,7 @@ from .modes import (
     is_recording,
     on_change,
     on_debt,
+    refuse_in_trace,
     replaced_pass,
     settle,
     tracer,
@@ -395,7 +396,8 @@ class Value(Node):
         `.grad` is the sum over calls, for interior nodes as for leaves. If a hand-written
         `_backward` raises, every `.grad` in the graph is left as it was.
         """
-        _refuse_in_trace("calls backward()")
+        if _modes:
+            refuse_in_trace("calls backward()")
         begin_pass()
         try:
             told = watchers() if _modes else []
@@ -408,7 +410,8 @@ class Value(Node):
 
     def zero_grad(self) -> None:
         """Set `.grad` to zero on this node and on everything under it."""
-        _refuse_in_trace("calls zero_grad()")
+        if _modes:
+            refuse_in_trace("calls zero_grad()")
         begin_pass()
         try:
             _clear(_postorder(self, []))
@@ -681,15 +684,6 @@ def _compared(kind: str, a: Any, b: Any) -> bool:
     return reader.compared(kind, a, b)  # type: ignore[no-any-return]
 
 
-def _refuse_in_trace(what: str) -> None:
-    if _owed:
-        settle()
-    if _modes:
-        reader = tracer()
-        if reader is not None:
-            reader.refused(what)
-
-
 # ---- the backward pass ---------------------------------------------------------------------
 
 _epoch = 0  # a mark below it is from an earlier pass
@@ -875,7 +869,8 @@ def gradients(root: Value, inputs: Iterable[Value], told: Any = ()) -> list[floa
 
     Because it leaves no trace, a `record()` around it does not hear of it; `told` does.
     """
-    _refuse_in_trace("asks for gradients")
+    if _modes:
+        refuse_in_trace("asks for gradients")
     begin_pass()
     try:
         order, earlier = _propagate(root, list(told))

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import Compiled, refuse_in_trace
+from .compiled import Compiled
 from .compiler.pytree import Flat
 from .compiler.variant import Machine, Variant
-from .modes import in_strict, is_owed, owe, settle
+from .modes import in_strict, is_owed, owe, refuse_in_trace, settle
 from .optim import SGD, Adam, AdamW, Optimizer
 from .quick import first_changed, read_data, write_data, write_grads
 
