@@ -20,6 +20,7 @@ from .check import diagnose, gradcheck
 from .checkpoint import load_parameters, save_parameters
 from .derivatives import grad, hessian, jacobian, jvp
 from .errors import (
+    AuditError,
     BackwardRunningError,
     CheckpointError,
     CycleError,
@@ -95,6 +96,7 @@ def __getattr__(name: str) -> _Any:
 
 # `sum` and `abs` are here too, but a star import must not put them over the built-in ones.
 __all__ = [
+    "AuditError",
     "BackwardRunningError",
     "CheckpointError",
     "CycleError",

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from .compiled import Compiled
+from .compiler.program import NOT_FINITE
 from .compiler.pytree import Flat, flatten
-from .compiler.variant import Machine, Variant, filled
+from .compiler.variant import Machine, NotFinite, Variant, filled
 from .errors import GuardError
 from .modes import refuse_in_trace, settle
 from .quick import read_data
@@ -45,9 +46,11 @@ class BatchGradients(tuple[Any, ...]):
 class Batched:
     """A function for many rows at once. Made by `vmap`."""
 
-    def __init__(self, function: Callable[..., Any], backend: str) -> None:
+    def __init__(self, function: Callable[..., Any], backend: str, audit: Any = None) -> None:
         self._compiled = Compiled(
-            function.__wrapped__ if isinstance(function, Compiled) else function, backend
+            function.__wrapped__ if isinstance(function, Compiled) else function,
+            backend,
+            audit=audit,
         )
         functools.update_wrapper(self, self._compiled)
 
@@ -99,7 +102,7 @@ class Batched:
 
         done = self._compiled._replayed(first, {}, run)
         if done is None:
-            raise GuardError(self._compiled._too_many_ways())
+            raise GuardError(self._compiled.why_uncompiled())
         return done[0]
 
     def _batch(
@@ -151,6 +154,8 @@ class Batched:
             )
         if failed is not None:
             guard, row = failed
+            if guard == NOT_FINITE:
+                raise NotFinite
             if row == 0:
                 return None  # another way for all of them
             raise GuardError(
@@ -244,6 +249,8 @@ class _Progress:
             self.bar.stop()
 
 
-def vmap(function: Callable[..., Any], *, backend: str = "auto") -> Batched:
+def vmap(
+    function: Callable[..., Any], *, backend: str = "auto", audit: bool | str | None = None
+) -> Batched:
     """Return the function for many rows: arrays in, arrays out; see the top of this room."""
-    return Batched(function, backend)
+    return Batched(function, backend, audit)

@@ -32,13 +32,19 @@ def compile(
     backend: str = "auto",
     batch: bool = False,
     strict: bool = False,
+    audit: bool | str | None = None,
 ) -> Any:
     """Compile a function of Values and numbers; also as a decorator, with or without options.
 
     `backend` is "native" (the machine that is built with the package), "numpy", or "auto": native
     where it was built. `strict=True` refuses a call that would take another way than the one that
-    was compiled, instead of tracing again. `batch=True` is `vmap`: arrays in, arrays out.
+    was compiled, instead of tracing again. `batch=True` is `vmap`: arrays in, arrays out. `audit`:
+    now and then a call also runs the function itself, and both are compared; "always" does so at
+    every call, "warn" goes on with a warning instead of an error, False never does it. Where it is
+    not given, the environment variable MINIGRAD_AUDIT may say it.
     """
     if fn is None:
-        return functools.partial(compile, backend=backend, batch=batch, strict=strict)
-    return vmap(fn, backend=backend) if batch else Compiled(fn, backend, strict)
+        return functools.partial(compile, backend=backend, batch=batch, strict=strict, audit=audit)
+    if batch:
+        return vmap(fn, backend=backend, audit=audit)
+    return Compiled(fn, backend, strict, audit=audit)

@@ -19,15 +19,20 @@ import threading
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from .compiler.audit import Schedule, agree, clock, difference, measured, mode_of, reasons
+from .compiler.jacobian import Jacobian
 from .compiler.program import Program
 from .compiler.pytree import Flat, flat_call, flatten, lifted, restore, same_call
+from .compiler.reading import Reading
 from .compiler.trace import collector_off
-from .compiler.variant import BACKENDS, Variant, backend_name, backend_of, filled
-from .errors import GuardError
+from .compiler.untraced import StandIns
+from .compiler.variant import BACKENDS, NotFinite, Variant, backend_name, backend_of, filled
+from .errors import AuditError, GuardError
 from .graph import topological_order
 from .modes import in_strict, is_recording, refuse_in_trace, settle, tracer
 from .names import plural
@@ -37,6 +42,8 @@ __all__ = ["Bound", "CacheInfo", "Compiled", "Gradients"]
 
 _STRUCTURES = 256  # programs for other structures: beyond, those not used for longest are dropped
 _VARIANTS = 16  # ways through one structure: beyond, the function runs as it is
+_CHANGES = 2  # traces in a row that may change what the function reads: caches fill up once
+_STREAK = 32  # traces in a row without a replay that are still taken for a start
 T = TypeVar("T")
 
 
@@ -135,6 +142,7 @@ class Compiled:
         backend: str = "auto",
         strict: bool = False,
         leading: Sequence[Value] = (),
+        audit: Any = None,
     ) -> None:
         if not callable(function):
             raise TypeError(f"compile(fn): got {type(function).__name__}; give a function.")
@@ -149,11 +157,16 @@ class Compiled:
         self._strict = strict
         self._leading = tuple(leading)  # Values to be the first inputs of every program
         self._fixed = frozenset(map(id, leading))
-        self._cache: OrderedDict[Any, list[Variant]] = OrderedDict()
-        self._recent: tuple[Any, int, list[Variant]] | None = None  # key, numbers, its programs
+        self._cache: OrderedDict[Any, Ways] = OrderedDict()
+        self._recent: tuple[Any, int, Ways] | None = None  # key, numbers, its programs
         self._last: Variant | None = None
+        self._audit = Schedule(mode_of(audit))
         self._reason = ""  # why it was traced again
+        self._as_is = ""  # why it is not compiled at all: it changes what it reads
         self._calls = self._traces = self._failed = self._eager = self._dropped = 0
+        self._changes = 0  # traces in a row that changed what the function reads
+        self._streak = 0  # traces in a row without a replay
+        self._told: set[str] = set()  # warnings that were given
         self._lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -189,23 +202,20 @@ class Compiled:
     ) -> tuple[float, Gradients]:
         """The same without a program; Values of the graph that nobody made here are parameters."""
         flat = flat_call(args, kwargs, self._fixed)
-        given = lifted((args, kwargs))
-        output = self._function(*given[0], **given[1])
+        given = StandIns(flat)
+        output = self._function(*given.args, **given.kwargs)
         first = output[0] if isinstance(output, (list, tuple)) else output
+        if isinstance(first, Reading):
+            first = first.node
         if not isinstance(first, Value):
-            raise TypeError(
-                f"{self.__name__} returns no Value first, so there is nothing to differentiate."
-            )
-        inside = Flat()
-        flatten(given, inside)
-        ours = [value for _, value in inside.sources]
-        known = set(map(id, ours))
+            raise TypeError(self._nothing_to_differentiate())
+        known = set(map(id, given.leaves))
         order = topological_order(first, Value._links)
         parameters = tuple(v for v in order if not v._links() and id(v) not in known)
-        slopes = np.array(gradients(first, [*parameters, *ours]))
+        slopes = np.array(gradients(first, [*parameters, *given.leaves]))
         count = len(parameters)
-        of_args = np.zeros(len(inside.numbers))
-        of_args[[at for at, _ in inside.sources]] = slopes[count:]
+        of_args = slopes[count:]
+        of_args[given.wholes()] = 0.0
         found = Gradients(parameters, slopes[:count], of_args, flat, flat.kept)
         return first.data, found
 
@@ -250,15 +260,12 @@ class Compiled:
                     return None
                 start = machine.program.adjoints
                 found = machine.values[start : start + len(direction)].copy()
-            count = len(variant.captured)
-            gradients = Gradients(
-                variant.captured, found[:count], found[count:], flat, variant.kept
-            )
+            gradients = _gradients(variant, found, flat)
             return (gradients.args if parameters is None else (gradients.args, gradients),)
 
         done = self._replayed(tuple(args), {}, run)
         if done is None:
-            raise GuardError(self._too_many_ways())
+            raise GuardError(self.why_uncompiled())
         return done[0]
 
     # ---- looking --------------------------------------------------------------------------------
@@ -273,12 +280,15 @@ class Compiled:
         return self._latest().machine((0, "all")).program
 
     def explain(self) -> str:
-        """Say what was recognised, what the program is tied to, and what guards it."""
-        return _explained(self._latest(), self.__name__)
+        """Say what was recognised, what the program is tied to, guarded by and audited for."""
+        if self._as_is:
+            return self.why_uncompiled()
+        variant = self._latest()
+        return f"{_explained(variant, self.__name__)}\n{self._audit.said(variant)}"
 
     def cache_info(self) -> CacheInfo:
         """Count calls, traces, programs, failed guards, and calls that ran as they are."""
-        programs = sum(map(len, self._cache.values()))
+        programs = sum(len(ways.variants) for ways in self._cache.values())
         return CacheInfo(self._calls, self._traces, programs, self._failed, self._eager)
 
     def cache_clear(self) -> None:
@@ -287,6 +297,8 @@ class Compiled:
             self._cache.clear()
             self._last = self._recent = None
             self._calls = self._traces = self._failed = self._eager = self._dropped = 0
+            self._changes = self._streak = 0
+            self._as_is = ""
 
     def _latest(self) -> Variant:
         if self._last is None:
@@ -301,75 +313,155 @@ class Compiled:
         kwargs: dict[str, Any],
         run: Callable[[Variant, Flat], T | None],
     ) -> T | None:
-        """Run a program that fits, traced now if there is none; None if there are too many ways."""
+        """Run a program that fits, traced now if there is none; None: run it uncompiled."""
         self._calls += 1
+        if self._as_is:
+            self._eager += 1
+            return None
         recent = self._recent
         flat = None
         if recent is not None:
             flat = same_call(args, kwargs, recent[0], recent[1], self._fixed)
-        variants: list[Variant] | None
+        ways: Ways | None
         if flat is None or recent is None:
             flat = flat_call(args, kwargs, self._fixed)
-            variants = self._found(flat)
+            ways = self._found(flat)
         else:
-            variants = recent[2]
+            ways = recent[2]
         reason = ""
-        for variant in variants or ():
-            change = variant.watch.changed()
-            if change is not None:
-                reason = f"{change} is not what it was when the function was traced"
-                continue
-            done = run(variant, flat)
-            if done is not None:
-                self._last = variant
-                return done
-            reason = "; ".join(guard.what for guard in variant.program.guards[:3])
-            self._failed += 1
+        if ways is not None:
+            if ways.rests > 0:  # none of them has fitted for some time
+                ways.rests -= 1
+                self._eager += 1
+                return None
+            for variant in ways.variants:
+                change = variant.watch.changed()
+                if change is not None:
+                    reason = f"{change} is not what it was when the function was traced"
+                    continue
+                done: T | None = self._run(run, variant, flat)
+                if done is not None:
+                    self._last = variant
+                    self._streak = ways.missed = 0
+                    return done
+                reason = "; ".join(guard.what for guard in variant.program.guards[:3])
+                self._failed += 1
         if reason:
             self._reason = reason
         traced: T | None = self._traced(flat, run, reason)
         return traced
 
-    def _found(self, flat: Flat) -> list[Variant] | None:
+    def _run(self, run: Callable[[Variant, Flat], T | None], variant: Variant, flat: Flat) -> Any:
+        """Run one way, and audit it if that is due."""
+        self._audit.left -= 1
+        if self._audit.left > 0:
+            return self._exactly(run, variant, flat)
+        spent = None
+        if self._audit.is_due(variant):
+            started = clock()
+            if self._is_stale(variant, flat):
+                return None  # with a warning; it is traced again
+            spent = clock() - started
+        started = clock()
+        done = self._exactly(run, variant, flat)
+        self._audit.took(clock() - started, spent)
+        return done
+
+    def _exactly(
+        self, run: Callable[[Variant, Flat], T | None], variant: Variant, flat: Flat
+    ) -> Any:
+        """Run one way; where that comes to inf or nan, by its exact programs."""
+        try:
+            return run(variant, flat)
+        except NotFinite:
+            with self._lock:
+                if variant.exact is None:
+                    variant.exact = self._variant(self._whole(flat), variant.watch, exact=True)
+            return run(variant.exact, flat)
+
+    def _is_stale(self, variant: Variant, flat: Flat) -> bool:
+        """Compare a replay with the function itself; raise, or warn, if it is another one."""
+        settle()
+        here = self._exactly(measured, variant, flat)
+        if here is None:
+            return False  # a guard fails: this way is not taken
+        told = difference(self._function, variant, flat, here)
+        if not told:
+            return False
+        with self._lock:
+            fresh = self._variant(self._whole(flat), None)
+        settle()
+        there = self._exactly(measured, fresh, flat)
+        if there is not None and agree(here, there) and fresh.outputs_like(variant):
+            return False  # tracing again makes no difference: it is rounding, on an edge
+        text = (
+            f"{self.__name__}: {told}. Something that it reads has changed, and nobody noticed. "
+            f"{reasons(variant, fresh)} Give it as an argument.".replace("  ", " ")
+        )
+        with self._lock:
+            self._cache.clear()
+            self._recent = None
+        if self._audit.mode != "warn":
+            raise AuditError(text)
+        warnings.warn(f"{text} It is traced again.", RuntimeWarning, stacklevel=6)
+        return True
+
+    def _whole(self, flat: Flat) -> Flat:
+        """Flatten in full: `same_call` leaves things out."""
+        args, kwargs = flat.tree
+        return flat_call(args, kwargs, self._fixed)
+
+    def _variant(self, flat: Flat, known: Any, exact: bool = False) -> Variant:
+        """Trace the function."""
+        with collector_off():
+            return Variant(self._function, flat, self._backend, self._leading, known, exact)
+
+    def _found(self, flat: Flat) -> Ways | None:
         """Look up the programs for a structure."""
         with self._lock:
-            variants = self._cache.get(flat.key)
-            if variants is not None:
+            ways = self._cache.get(flat.key)
+            if ways is not None:
                 self._cache.move_to_end(flat.key)
-                self._recent = (flat.key, len(flat.numbers), variants)
-        return variants
+                self._recent = (flat.key, len(flat.numbers), ways)
+        return ways
 
     def _traced(self, flat: Flat, run: Any, reason: str) -> Any:
         with self._lock:
-            variants = self._cache.setdefault(flat.key, [])
+            ways = self._cache.setdefault(flat.key, Ways())
             self._cache.move_to_end(flat.key)
-            if variants and self._strict:
+            if ways.variants and self._strict:
                 raise GuardError(
                     f"{self.__name__}: this call would take another way than the one that was "
                     f"compiled ({reason}). Write the choice with where(condition, a, b), or "
                     "compile with strict=False to have it traced again."
                 )
-            if len(variants) >= _VARIANTS and self._dropped < _STRUCTURES:
-                fresh = [variant for variant in variants if variant.watch.changed() is None]
-                self._dropped += len(variants) - len(fresh)
-                variants[:] = fresh  # the others belong to a world that is gone
-            if len(variants) >= _VARIANTS:
+            if len(ways.variants) >= _VARIANTS and self._dropped < _STRUCTURES:
+                fresh = [variant for variant in ways.variants if variant.watch.changed() is None]
+                self._dropped += len(ways.variants) - len(fresh)
+                ways.variants = fresh  # the others belong to a world that is gone
+            if len(ways.variants) >= _VARIANTS:
+                ways.miss()
                 self._eager += 1
-                if self._eager == 1:
-                    warnings.warn(self._too_many_ways(), RuntimeWarning, stacklevel=4)
+                self._warn(self._too_many_ways())
                 return None
-            args, kwargs = flat.tree
-            flat = flat_call(args, kwargs, self._fixed)  # in full: `same_call` leaves things out
-            known = None if flat.kept else self._known_watch()
-            with collector_off():
-                variant = Variant(self._function, flat, self._backend, self._leading, known)
+            flat = self._whole(flat)
+            variant = self._variant(flat, None if flat.kept else self._known_watch())
             self._traces += 1
-            variants.insert(0, variant)
+            self._streak += 1
+            self._audit.traced(variant)
             self._last = variant
-            self._recent = (flat.key, len(flat.numbers), variants)
+            change = variant.watch.changed()
+            self._changes = self._changes + 1 if change is not None else 0
+            if variant.is_faithful and change is None:
+                ways.variants.insert(0, variant)
+            self._recent = (flat.key, len(flat.numbers), ways)
             while len(self._cache) > _STRUCTURES:
                 self._cache.popitem(last=False)
-        done = run(variant, flat)
+        self._say_what_was_seen(variant, change)
+        if not variant.is_faithful:  # on an edge, the machine falls to the other side
+            self._eager += 1
+            return None
+        done = self._exactly(run, variant, flat)
         if done is None:  # what it was traced with does not pass its own guards
             raise GuardError(
                 f"{self.__name__}: the program does not reproduce the call it was traced from; "
@@ -377,12 +469,50 @@ class Compiled:
             )
         return done
 
+    def _say_what_was_seen(self, variant: Variant, change: str | None) -> None:
+        """Warn of what a program does not repeat, once each."""
+        name = self.__name__
+        if self._changes > _CHANGES:
+            self._as_is = f"{name} changes {change}, which it reads"
+            self._warn(self.why_uncompiled())
+        if variant.text_at:
+            self._warn(
+                f"{name} makes texts of numbers, at {variant.text_at}: they are made when it is "
+                "traced, not at each call. Print what the call returns."
+            )
+        if variant.escaped:
+            self._warn(
+                f"{name} leaves numbers behind ({', '.join(variant.escaped[:3])}): plain numbers, "
+                "put there when it is traced, not at each call. Return them instead."
+            )
+        if self._streak > _STREAK:
+            self._warn(
+                f"{name} was traced {_STREAK} times in a row without a replay: each call has "
+                "arguments of another structure, or another object among them, or finds something "
+                "changed. Tracing takes longer than calling the function as it is."
+            )
+
+    def _warn(self, text: str) -> None:
+        kind = text.split(":", maxsplit=1)[0][:80]
+        if kind not in self._told:
+            self._told.add(kind)
+            warnings.warn(text, RuntimeWarning, stacklevel=6)
+
     def _known_watch(self) -> Any:
         """What an earlier trace found around the function, if it is still so."""
         last = self._last
         if last is None or last.kept or last.watch.changed() is not None:
             return None
         return last.watch
+
+    def why_uncompiled(self) -> str:
+        """Say why calls run the function as it is."""
+        if self._as_is:
+            return (
+                f"{self._as_is}. A program would not do that at each call, so it runs uncompiled. "
+                "Return what is to be kept, and do the rest around the call."
+            )
+        return self._too_many_ways()
 
     def _too_many_ways(self) -> str:
         return (
@@ -398,30 +528,39 @@ class Compiled:
             operands = (*operands, *(value for _, value in flat.sources))
         if not operands or None not in variant.kinds:  # nothing to differentiate, or by
             return self._plain(variant, flat)
+        if len(variant.kinds) > 1:
+            return self._many_fused(variant, flat, operands)
         settle()
-        made: dict[int, Any] = {}
-        for number, kind in enumerate(variant.kinds):
-            if kind is not None:
-                continue
-            machine = variant.machine((number, "values"))
-            with machine.lock:
-                if machine.run(variant.captured, flat.numbers) >= 0:
-                    return None
-                program, values = machine.program, machine.values
-                data = values.item(program.results[number])
-                start = program.adjoints
-                partials = values[start : start + len(variant.captured)].tolist()
-                first = start + program.parameters
-                partials += [values.item(first + at) for at, _ in flat.sources]
-            made[number] = fused(data, operands, tuple(partials))
-        if len(made) < len(variant.kinds):
-            plain = self._numbers(variant, flat)
-            if plain is None:
+        machine = variant.machine((0, "values"))
+        with machine.lock:
+            if machine.run(variant.captured, flat.numbers) >= 0:
                 return None
-            for number, kind in enumerate(variant.kinds):
-                if kind is not None:
-                    made[number] = kind(plain[number])
-        return (filled(variant.outputs, made.__getitem__),)
+            program, values = machine.program, machine.values
+            data = values.item(program.results[0])
+            start = program.adjoints
+            partials = values[start : start + len(variant.captured)].tolist()
+            first = start + program.parameters
+            partials += [values.item(first + at) for at, _ in flat.sources]
+        made = fused(data, operands, tuple(partials))
+        return (filled(variant.outputs, lambda _: made),)
+
+    def _many_fused(
+        self, variant: Variant, flat: Flat, operands: tuple[Value, ...]
+    ) -> tuple[Any] | None:
+        """Several results: their derivatives are computed when somebody asks for them."""
+        settle()
+        numbers = self._numbers(variant, flat)
+        if numbers is None:
+            return None
+        rows = Jacobian(partial(self._exactly, flat=flat), variant, flat, operands)
+
+        def made(at: int) -> Any:
+            kind = variant.kinds[at]
+            if kind is not None:
+                return kind(numbers[at])
+            return fused(numbers[at], operands, rows.row(at))
+
+        return (filled(variant.outputs, made),)
 
     def _plain(self, variant: Variant, flat: Flat) -> tuple[Any] | None:
         """Run without gradients: leaves."""
@@ -446,22 +585,22 @@ class Compiled:
     def _differentiated(self, variant: Variant, flat: Flat) -> tuple[Any] | None:
         machine = variant.machine((self._only_result(variant), "all"))
         program, values = machine.program, machine.values
-        start, count = program.adjoints, program.parameters
+        start = program.adjoints
         settle()
         with machine.lock:
             if machine.run(variant.captured, flat.numbers) >= 0:
                 return None
             value = values.item(program.results[0])
             found = values[start : start + program.inputs].copy()
-        gradients = Gradients(variant.captured, found[:count], found[count:], flat, variant.kept)
-        return ((value, gradients),)
+        return ((value, _gradients(variant, found, flat)),)
 
     def _only_result(self, variant: Variant) -> int:
-        if not variant.kinds or variant.kinds[0] is not None:
-            raise TypeError(
-                f"{self.__name__} returns no Value first, so there is nothing to differentiate."
-            )
+        if not variant.kinds or not variant.can_differentiate[0]:
+            raise TypeError(self._nothing_to_differentiate())
         return 0
+
+    def _nothing_to_differentiate(self) -> str:
+        return f"{self.__name__} returns no Value first, so there is nothing to differentiate."
 
 
 class Bound:
@@ -498,6 +637,28 @@ class Bound:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._compiled, name)
+
+
+def _gradients(variant: Variant, found: Any, flat: Flat) -> Gradients:
+    """Hand out the derivatives by all inputs of a program."""
+    count = len(variant.captured)
+    of_args = found[count:]
+    of_args[variant.wholes] = 0.0
+    return Gradients(variant.captured, found[:count], of_args, flat, variant.kept)
+
+
+class Ways:
+    """The programs for one structure of arguments."""
+
+    def __init__(self) -> None:
+        self.variants: list[Variant] = []
+        self.missed = 0  # calls in a row that none of them fitted
+        self.rests = 0  # calls that do not even try
+
+    def miss(self) -> None:
+        """None fits, and there are too many already: try again only after a while."""
+        self.missed = min(self.missed + 1, 12)
+        self.rests = 2**self.missed if self.missed > 2 else 0
 
 
 def _kindless(key: Any) -> Any:

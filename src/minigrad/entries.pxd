@@ -33,11 +33,11 @@ cdef class Entries:
     cpdef close(self)
     @cython.locals(count=Py_ssize_t, k=Py_ssize_t, code="int[::1]", first="int[::1]",
                    second="int[::1]", uses="int[::1]", user="int[::1]", level="int[::1]",
-                   same="int[::1]", inside="int[::1]", stack="int[::1]", maps="int[::1]",
+                   same="int[::1]", inside="int[::1]", has_product="int[::1]", above=int, stack="int[::1]", maps="int[::1]",
                    work=_Sums, op=int, roots=Py_ssize_t, products=Py_ssize_t,
                    plain=Py_ssize_t, spread=Py_ssize_t, drawn=bint, a=int, b=int, highest=int, map_count=Py_ssize_t, zero=int,
                    at=int, key="long long")
-    cpdef canonical(self, ends)
+    cpdef canonical(self, ends, bint as_written=*)
     @cython.locals(k=Py_ssize_t, a=int, b=int, at=int, code="int[::1]", first="int[::1]",
                    second="int[::1]")
     cdef _count_uses(self, ends, int[::1] uses, int[::1] user)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Callable, Sequence
+from sys import getrefcount
 from typing import Any
 
 from . import shim as cython
@@ -25,7 +26,18 @@ from .ops import OPS, TABLE
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
-__all__ = ["ARGMAX", "CONSTANT", "DOT", "INPUT", "MAX", "SUM", "TAKE", "Canonical", "Entries"]
+__all__ = [
+    "ARGMAX",
+    "CONSTANT",
+    "DOT",
+    "INPUT",
+    "MAX",
+    "SUM",
+    "TAKE",
+    "Canonical",
+    "Entries",
+    "release",
+]
 
 INPUT, CONSTANT = -1, -2
 SUM, DOT, MAX, ARGMAX, TAKE = 101, 102, 103, 104, 105
@@ -207,6 +219,23 @@ class Entries:
         self.captured_values.append(node)
         return at
 
+    def inputs_under(self, ends: Sequence[int], stop: int = -9) -> list[int]:
+        """List the inputs that entries are made from; nobody looks behind the operation `stop`."""
+        seen: set[int] = set()
+        rest = list(ends)
+        while rest:
+            at = rest.pop()
+            if at not in seen:
+                seen.add(at)
+                if self.code[at] == stop:
+                    continue
+                if self.first[at] >= 0:
+                    rest.append(self.first[at])
+                    if self.second[at] >= 0:
+                        rest.append(self.second[at])
+                rest += self.more.get(at, ())
+        return sorted(at for at in seen if self.code[at] == INPUT)
+
     def close(self) -> None:
         """Have the next trace take marks of its own; nodes are not looked at any more."""
         global _next_base
@@ -214,11 +243,13 @@ class Entries:
 
     # ---- one form for what is the same ----------------------------------------------------------
 
-    def canonical(self, ends: Sequence[int]) -> Canonical:  # noqa: PLR0915 - as above
+    def canonical(self, ends: Sequence[int], as_written: bool = False) -> Canonical:  # noqa: PLR0915
         """Keep what the ends need; make n-ary sums and dots; give every entry a level.
 
         An entry is one level above its highest operand. Unary operations on the same operand are
-        shared. A + with one use, by another +, is drawn into that one; so is a product.
+        shared. A + with one use, by another +, is drawn into that one; so is a product. A bracket
+        on the right, `a + (b + c)`, stays unless there are products in it: then the sum is a dot,
+        whose terms may change places. `as_written`: nothing is drawn anywhere.
         """
         count = self.count
         code, first, second = self.codes, self.firsts, self.seconds
@@ -228,21 +259,38 @@ class Entries:
         spread = 2  # terms that sums may have
         for operands in self.more.values():
             spread += len(operands)
-        inside = _room(count)
+        inside, has_product = _room(count), _room(count)
         roots = products = plain = 0
         for k in range(count):
             op = code[k]
             if uses[k] == 0 or op < 0:
                 continue
-            drawn = uses[k] == 1 and (code[user[k]] == _ADD or code[user[k]] == _SUM)
+            above = user[k]
+            drawn = uses[k] == 1 and not as_written
+            if drawn:
+                drawn = code[above] == _ADD or code[above] == _SUM
             if op in (_ADD, _SUM):
                 spread += 2
+                a = first[k]
+                if a >= 0:
+                    b = second[k]
+                    has_product[k] = (inside[a] and has_product[a]) or (
+                        inside[b] and has_product[b]
+                    )
+                else:
+                    for at in self.more[k]:
+                        if inside[at] and has_product[at]:
+                            has_product[k] = 1
+                if drawn and not has_product[k]:
+                    a = first[above]
+                    drawn = (a if a >= 0 else self.more[above][0]) == k
                 if drawn:
                     inside[k] = 1
                 else:
                     roots += 1
             elif op == _MUL and drawn:
                 inside[k] = 2
+                has_product[k] = 1
                 products += 1
             elif op == _DOT:
                 roots += 1
@@ -432,6 +480,33 @@ class _Sums:
         found.dot_roots, found.dot_starts = self.dot_roots[:dots], self.dot_starts[:dots]
         found.dot_ends = self.dot_ends[:dots]
         found.lefts, found.rights = self.lefts[: self.pair_count], self.rights[: self.pair_count]
+
+
+def release(nodes: list[Any]) -> list[Any]:
+    """Empty a list of nodes, the latest first; return those that somebody else holds, cut off.
+
+    What is cut off has its number and no history any more. Users come after their operands, so when
+    a node's turn comes no other node of the list refers to it.
+    """
+    found = []
+    while nodes:
+        node = nodes.pop()
+        if getrefcount(node) > _alone:
+            node._cut()
+            found.append(node)
+    return found
+
+
+def _count_alone() -> int:
+    """How many references `release` sees to a node that nobody else holds."""
+    nodes = [object()]
+    while nodes:
+        node = nodes.pop()
+        count: int = getrefcount(node)
+    return count
+
+
+_alone = _count_alone()
 
 
 def _highest(terms: Any, start: int, end: int, level: Any) -> int:

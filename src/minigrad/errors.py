@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "AuditError",
     "BackwardRunningError",
     "CheckpointError",
     "CycleError",
@@ -45,6 +46,10 @@ class TraceError(MinigradError, TypeError):
 
 class GuardError(MinigradError, RuntimeError):
     """In a strictly compiled function: a call would take another way than the one compiled."""
+
+
+class AuditError(MinigradError, RuntimeError):
+    """A compiled function gave another number than the function itself does."""
 
 
 class CheckpointError(MinigradError, ValueError):

@@ -159,8 +159,8 @@ class Tracer(Protocol):
     def largest(self, xs: Any) -> tuple[Any, Any]:
         """Return the largest of `xs` and its position, for the rules of the op table."""
 
-    def by_hand(self) -> None:
-        """A node is made by hand: with children, not by an operation."""
+    def by_hand(self, data: Any, children: Any, op: Any) -> Any:
+        """Return the node that one made by hand stands for, if its rule can be told; or None."""
 
     def refused(self, what: str) -> None:
         """Raise: the function does something that cannot be replayed."""

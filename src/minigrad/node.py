@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Self
 
 from . import ieee
@@ -49,7 +49,7 @@ class Rare:
         self.label = ""
         self.op: str | None = None  # a text instead of the table's label
         self.operands: tuple[Any, ...] = ()  # beyond _a and _b
-        self.partials: tuple[float, ...] = ()  # theirs
+        self.partials: Sequence[float] = ()  # theirs
         self.prev: set[Any] | None = None  # the set that a reader of _prev holds, and may edit
         self.given: tuple[Any, ...] = ()  # what somebody assigned to _prev, in order
         self.source: str | None = None  # strict mode: the line that made the node
@@ -196,6 +196,16 @@ class Node:
         if _owed:
             settle()
         return self._data, self._tag & _CODE, self._a, self._b, self._da, self._db, self._rare
+
+    def _cut(self) -> None:
+        """Forget the operands, and how they were combined: what is left is a leaf."""
+        self._a = self._b = None
+        rare = self._rare
+        self._tag = 0
+        if rare is not None:
+            self._rare = None
+            if rare.label:
+                self.label = rare.label
 
     # ---- operands, inside -------------------------------------------------------------------
 
@@ -346,7 +356,7 @@ class Node:
                     f"cannot copy or pickle the node {self._op!r}: its hand-written _backward "
                     "would go on adding to the grads of the originals. Copy v.detach() instead."
                 )
-            extra = (rare.label, rare.op, rare.partials, rare.source)
+            extra = (rare.label, rare.op, tuple(rare.partials), rare.source)
         numbers = (self._data, self._grad, self._da, self._db, int(self._mark > 0))
         operands = () if rare is None else rare.operands
         prev = None

@@ -255,7 +255,9 @@ def _exp_sub(m: Any, a: Any, b: Any) -> Any:
     p, q, d = m.number(a), m.number(b), m.number(difference)
     from_q = d - p
     rounding = (p - (d - from_q)) - (q + from_q)  # exact, but nan where an operand is infinite
-    return m.exp(difference) * m.where(m.equal(rounding, rounding), 1.0 + rounding, 1.0)
+    usual = m.exp(difference) * m.where(m.equal(rounding, rounding), 1.0 + rounding, 1.0)
+    # Two infinities of one sign have no difference; that of equal numbers is 0.
+    return m.where(m.equal(d, d), usual, m.where(m.equal(p, q), 1.0, d))
 
 
 row(
@@ -267,7 +269,7 @@ row(
     probes=((0.0, 0.0), (0.1, 500.3), (1e-20, 1.0)),
     label="exp(a-b)",
     note="`exp(a - b)`, with the rounding of the difference made good: the piece that `softmax`, "
-    "`log_softmax` and `logsumexp` are built of.",
+    "`log_softmax` and `logsumexp` are built of. Equal infinities give 1.",
 )
 
 # ---- trigonometric and hyperbolic ------------------------------------------------------------
@@ -623,9 +625,7 @@ def _weights(m: Any, xs: Sequence[Any]) -> tuple[Any, list[Any], Any]:
 
 def _logsumexp(m: Any, *xs: Any) -> Any:
     largest, _, others = _weights(m, xs)
-    return m.where(
-        m.equal(largest, inf) | m.equal(largest, -inf), largest, largest + m.log1p(others)
-    )
+    return largest + m.log1p(others)
 
 
 def _softmax(m: Any, *xs: Any) -> list[Any]:
@@ -676,7 +676,8 @@ row(
     gradient=lambda m, y, *xs: _softmax(m, *xs),
     domain=_LOGITS,
     probes=_LOGIT_PROBES,
-    note="Stable: no overflow, and `-inf` weighs nothing.",
+    note="Stable: no overflow, and `-inf` weighs nothing beside larger ones. Infinities that are "
+    "the largest share the derivative like equal numbers.",
     commutes=True,
 )
 row("softmax", None, _softmax, domain=_LOGITS, probes=_LOGIT_PROBES, note="One output each.")

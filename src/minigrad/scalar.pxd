@@ -96,8 +96,15 @@ cdef object _add(list earlier)
 @cython.locals(node=Value)
 cdef object _clear(list order)
 
-@cython.locals(node=Value, found=list)
 cpdef list gradients(Value root, inputs, told=*)
+
+cpdef tuple gradients_and_scale(Value root, inputs)
+
+@cython.locals(node=Value, found=list)
+cdef tuple _gradients(Value root, inputs, list told, bint with_scale)
+
+@cython.locals(node=Value, total=double, part=double)
+cdef double _scale(list order)
 
 @cython.locals(operand=Value)
 cdef object _observed_step(Value node, bint by_hand, list told)

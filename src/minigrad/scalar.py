@@ -16,9 +16,9 @@ Start at `_node`, then `_binary`, then `Value.__mul__`, then `Value.backward`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from . import guard, ieee
 from . import shim as cython
@@ -51,8 +51,10 @@ __all__ = [
     "engine",
     "fused",
     "gradients",
+    "gradients_and_scale",
     "nodes_alive",
     "recorded",
+    "refuse_inverted",
     "run_by_hand",
     "select",
 ]
@@ -208,8 +210,8 @@ def _many(op: Op, operands: tuple[Value, ...]) -> Value:
     return node
 
 
-def fused(data: float, operands: tuple[Value, ...], partials: tuple[float, ...]) -> Value:
-    """Make one node of a whole computation whose derivatives are known already."""
+def fused(data: float, operands: tuple[Value, ...], partials: Sequence[float]) -> Value:
+    """Make one node of a whole computation whose derivatives are known, or will be when asked."""
     rare = Rare()
     rare.op = "compiled"
     rare.operands = operands
@@ -264,12 +266,22 @@ def select(condition: Any, a: Any, b: Any) -> Any:
             choice = reader.chosen(condition, a, b)
             if choice is not None:
                 return choice
+    if type(condition) is int and condition < 0:
+        refuse_inverted(condition)
     chosen = a if condition else b
     if isinstance(chosen, Value):
         return _node(_WHERE, _number_of(chosen), chosen, None, 1.0, 0.0)
     if isinstance(a, Value) or isinstance(b, Value):
         return Value(as_float(chosen, "where"))
     return as_float(chosen, "where")
+
+
+def refuse_inverted(condition: int) -> NoReturn:
+    """Raise: ~True is -2 and ~False is -1, so that both count as true."""
+    raise TypeError(
+        f"where(condition, a, b): got {condition} as the condition, which is ~ of a comparison. "
+        "Write where(condition, b, a), or the opposite comparison."
+    )
 
 
 # ---- modes ---------------------------------------------------------------------------------
@@ -354,23 +366,40 @@ class Value(Node):
         _op: str | Iterable[float] = "",
         label: str = "",
     ) -> None:
-        self._data = as_float(data, "Value(data)")
+        source: Any = None if type(data) is float else getattr(data, "_traced_node", None)
+        if isinstance(source, Value):  # a number that is a node to a compiled function
+            self._data = source._fields()[0]
+        else:
+            source = None
+            self._data = as_float(data, "Value(data)")
         self._grad = 0.0
         self._a = self._b = None
         self._da = self._db = 0.0
         self._tag = self._mark = 0
         if _children != () or _op != "":
-            if _modes:
-                reader = tracer()
-                if reader is not None:
-                    reader.by_hand()
-            self._make_by_hand(_children, _op)
-            if _modes:
-                _observe(self)
-        elif _modes and tracer() is not None:
+            source = self._made_by_hand(data, _children, _op)
+        if source is not None:  # it is that node, under another name
+            self._tag = _WHERE
+            self._a = source
+            self._da = 1.0
+            _follow(self, (source,))
+        if _modes and (source is not None or _children != () or tracer() is not None):
             _observe(self)
         if label:
             self.label = label
+
+    def _made_by_hand(self, data: Any, children: Iterable[Any], op: str | Iterable[float]) -> Any:
+        """Take what somebody gave; or return the node that a tracer has for it."""
+        if _modes:
+            reader = tracer()
+            if reader is not None:
+                children = as_operands(children, "Value(data, _children)")
+                op = op if isinstance(op, str) else tuple(as_list(op, "local_grads"))
+                known = reader.by_hand(data, children, op)
+                if known is not None:
+                    return known
+        self._make_by_hand(children, op)
+        return None
 
     def _make_by_hand(self, children: Iterable[Any], op: str | Iterable[float]) -> None:
         operands = as_operands(children, "Value(data, _children)")
@@ -869,18 +898,41 @@ def gradients(root: Value, inputs: Iterable[Value], told: Any = ()) -> list[floa
 
     Because it leaves no trace, a `record()` around it does not hear of it; `told` does.
     """
+    return _gradients(root, inputs, list(told), False)[0]
+
+
+def gradients_and_scale(root: Value, inputs: Iterable[Value]) -> tuple[list[float], float]:
+    """Return the same, and what rounding errors of the root are relative to.
+
+    That is the sum over all nodes of what would become of an error as large as the node.
+    """
+    return _gradients(root, inputs, [], True)
+
+
+def _gradients(
+    root: Value, inputs: Iterable[Value], told: list[Any], with_scale: bool
+) -> tuple[list[float], float]:
     if _modes:
         refuse_in_trace("asks for gradients")
     begin_pass()
     try:
-        order, earlier = _propagate(root, list(told))
+        order, earlier = _propagate(root, told)
         found = []
         for node in inputs:  # whoever has the root's mark took part in the pass
             found.append(node._grad if node._mark == root._mark else 0.0)  # noqa: PERF401
+        scale = _scale(order) if with_scale else 0.0
         _restore(order, earlier)
     finally:
         end_pass()
-    return found
+    return found, scale
+
+
+def _scale(order: list[Value]) -> float:
+    total = 0.0
+    for node in order:
+        part = node._grad * node._data
+        total += part if part > 0.0 else -part
+    return total
 
 
 def run_by_hand(node: Value, step: Callable[[], Any]) -> None:

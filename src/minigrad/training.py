@@ -32,7 +32,12 @@ class TrainStep:
     """Takes one training step per call, and returns the loss before it."""
 
     def __init__(
-        self, loss: Callable[..., Any], optimizer: Optimizer, backend: str, strict: bool
+        self,
+        loss: Callable[..., Any],
+        optimizer: Optimizer,
+        backend: str,
+        strict: bool,
+        audit: Any = None,
     ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
@@ -42,7 +47,7 @@ class TrainStep:
         function = loss.__wrapped__ if isinstance(loss, Compiled) else loss
         self.function: Callable[..., Any] = function
         self.optimizer = optimizer
-        self._options = (backend, strict)
+        self._options = {"backend": backend, "strict": strict, "audit": audit}
         self._lock = threading.RLock()
         self._owner: Machine | None = None  # who has the newest numbers; None: the Values
         self._prepare()
@@ -50,7 +55,7 @@ class TrainStep:
     def _prepare(self) -> None:
         """Compile for the parameters that the optimiser has now."""
         self._parameters = tuple(self.optimizer.parameters)
-        self.compiled = Compiled(self.function, *self._options, leading=self._parameters)
+        self.compiled = Compiled(self.function, leading=self._parameters, **self._options)
         self._rules: dict[Machine, Any] = {}
         self._unused = np.zeros(len(self._parameters))  # velocities, where there is no momentum
 
@@ -97,9 +102,8 @@ class TrainStep:
                 values[:count] = owner.values[:count]
             if others:
                 read_data(others, values[count:])
-            inputs = ((program.parameters, flat.numbers),) if len(flat.numbers) else ()
             rule, state = self._rule(machine, variant.backend)
-            if machine.prepared.step(values, inputs, machine.guards, rule) >= 0:
+            if machine.step(flat.numbers, rule) >= 0:
                 return None
             self.optimizer.state = state
             self.optimizer.steps += 1
@@ -160,10 +164,11 @@ def train_step(
     *,
     backend: str = "auto",
     strict: bool = False,
+    audit: bool | str | None = None,
 ) -> TrainStep:
     """Return a function that takes one training step with its arguments and returns the loss.
 
     `loss` is compiled, or will be. `.data` and `.grad` of the parameters are up to date whenever
     they are read. Of a loss that returns a tuple the first element is followed.
     """
-    return TrainStep(loss, optimizer, backend, strict)
+    return TrainStep(loss, optimizer, backend, strict, audit)

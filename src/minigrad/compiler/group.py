@@ -33,11 +33,11 @@ _NAMES = {op.code: op.name for op in MAPS.values()}
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def group(tape: Tape) -> Program:
-    """Return the program of a tape."""
+def group(tape: Tape, as_written: bool = False) -> Program:
+    """Return the program of a tape; `as_written`, every sum in its own order, and no matrices."""
     ends = [*tape.results, *(guard.at for guard in tape.guards)]
-    canonical = tape.entries.canonical(ends)
-    return _laid_out(tape, canonical)
+    canonical = tape.entries.canonical(ends, as_written)
+    return _laid_out(tape, canonical, as_written)
 
 
 # ---- groups --------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def _split(keys: Ints) -> Iterator[tuple[int, Ints]]:
         yield int(ranked[start]), order[start:end]
 
 
-def _groups(tape: Tape, canonical: Canonical) -> list[list[_Group]]:
+def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[list[_Group]]:
     """The groups, level by level."""
     entries = tape.entries
     level = _ints(canonical.level)
@@ -89,7 +89,7 @@ def _groups(tape: Tape, canonical: Canonical) -> list[list[_Group]]:
     _add_wide(canonical, code, level, levels)
     zero = entries.known.get(bytes(8), -1)
     _add_sums(canonical, level, zero, levels)
-    _add_dots(canonical, level, zero, _rank(tape), levels)
+    _add_dots(canonical, level, zero, _rank(tape), levels, not as_written)
     return levels
 
 
@@ -166,7 +166,12 @@ def _add_sums(canonical: Canonical, level: Ints, zero: int, levels: list[list[_G
 
 
 def _add_dots(
-    canonical: Canonical, level: Ints, zero: int, rank: Any, levels: list[list[_Group]]
+    canonical: Canonical,
+    level: Ints,
+    zero: int,
+    rank: Any,
+    levels: list[list[_Group]],
+    with_matrices: bool,
 ) -> None:
     c = canonical
     dots = _ragged(c.dot_roots, c.dot_starts, c.dot_ends, [c.lefts, c.rights])
@@ -176,7 +181,7 @@ def _add_dots(
     for key, at in _split(level[dots.roots] * 2 + (dots.starts >= 0)):
         same = dots.part(at)
         taken = np.zeros(len(at), dtype=bool)
-        for _, where in _split(same.lengths):
+        for _, where in _split(same.lengths) if with_matrices else ():
             for members, product in _matrices(same.part(where), bool(key & 1)):
                 taken[where[members]] = True
                 levels[key >> 1].append(product)
@@ -331,9 +336,9 @@ def _renumbered(ids: Ints) -> tuple[Ints, Ints]:
 # ---- slots ---------------------------------------------------------------------------------------
 
 
-def _laid_out(tape: Tape, canonical: Canonical) -> Program:
+def _laid_out(tape: Tape, canonical: Canonical, as_written: bool) -> Program:
     """Give every group a range of slots and every operand a Ref."""
-    levels = _groups(tape, canonical)
+    levels = _groups(tape, canonical, as_written)
     entries = tape.entries
     if not tape.in_order:
         _order_captured(tape, levels)

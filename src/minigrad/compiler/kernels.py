@@ -67,12 +67,9 @@ def _formula(root: Term) -> tuple[list[str], list[str], str]:
     return [name for name in _NUMBERS if name in patterns], lines, text[id(root)]
 
 
-def _kernel(arrays: str, root: Term, skips: bool) -> str:
+def _kernel(arrays: str, root: Term) -> str:
     """Write the arguments and the body of the loop that stores a term."""
     reads, lines, result = _formula(root)
-    if skips:  # the result stays where g is not 0, or everywhere
-        lines.append("const M stays = (M)(g != SPLAT(0.0)) | ((M){} - !skips);")
-        result = f"(V)((M)({result}) & stays)"
     body = "\n        ".join(
         [
             "const long left = n - i;",
@@ -84,7 +81,7 @@ def _kernel(arrays: str, root: Term, skips: bool) -> str:
     unused = "".join(f" (void){name};" for name in arrays if name.lower() not in reads)
     pointers = "".join(f", const double *{name}" for name in arrays)
     return (
-        f"(long n, double *out{pointers}{', int skips' if skips else ''})\n{{\n"
+        f"(long n, double *out{pointers})\n{{\n"
         f"    (void)n;{unused}\n"
         f"    for (long i = 0; i < n; i += LANES) {{\n        {body}\n    }}\n}}\n"
     )
@@ -108,14 +105,14 @@ def header() -> str:
     kernels: dict[str, str] = {}  # the text of a kernel, and its name: no text stands twice
     maps, vjps = [], []
     for op in MAPS.values():
-        name = kernels.setdefault(_kernel("ABC", _value(op), skips=False), f"map_{op.name}")
+        name = kernels.setdefault(_kernel("ABC", _value(op)), f"map_{op.name}")
         maps.append(f"    case {op.code}: KERNEL({name})(n, out, a, b, c); return;\n")
         for which in range(len(op.partials)):
-            text = _kernel("GYABC", _share(op, which), skips=True)
+            text = _kernel("GYABC", _share(op, which))
             name = kernels.setdefault(text, f"vjp_{op.name}" + f"_{which}" * (op.arity != 1))
             vjps.append(
                 f"    case {len(_OPERANDS) * op.code + which}: "
-                f"KERNEL({name})(n, out, g, y, a, b, c, skips); return;\n"
+                f"KERNEL({name})(n, out, g, y, a, b, c); return;\n"
             )
     functions = [f"APART void KERNEL({name}){text}" for text, name in kernels.items()]
     switches = _SWITCHES.format(maps="".join(maps), vjps="".join(vjps), operands=len(_OPERANDS))
@@ -134,9 +131,9 @@ static void KERNEL(map)(int op, long n, double *out, const double *a, const doub
 {maps}    }}
 }}
 
-/* out[i] = g[i] * partial number `which` of op; where it skips and g[i] is 0, out[i] is 0 */
-static void KERNEL(vjp)(int op, int which, int skips, long n, double *out, const double *g,
-                        const double *y, const double *a, const double *b, const double *c)
+/* out[i] = g[i] * partial number `which` of op */
+static void KERNEL(vjp)(int op, int which, long n, double *out, const double *g, const double *y,
+                        const double *a, const double *b, const double *c)
 {{
     switch ({operands} * op + which) {{
 {vjps}    }}

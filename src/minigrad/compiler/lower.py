@@ -37,7 +37,7 @@ _EACH = ("copy", "neg", "add", "sub", "mul", "gain", "lose", "gain_mul")
 _PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "neg": "neg", "hold": "copy"}
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 _AFFINE, _ROWS, _CELLS = range(3)
-_STORES, _SKIPS, _REPEATS = 1, 2, 4
+_STORES, _REPEATS = 1, 2
 
 
 # ---- first writers -------------------------------------------------------------------------------
@@ -74,9 +74,7 @@ _MAY_STORE = frozenset({"vjp", "add", "muladd", "mmadd", "get"})
 
 def _storing(i: Instruction) -> Instruction:
     # What `replace` does, in a third of the time.
-    return Instruction(
-        i.kind, i.shape, i.out, i.args, i.op, i.which, i.number, stores=True, skips=i.skips
-    )
+    return Instruction(i.kind, i.shape, i.out, i.args, i.op, i.which, i.number, stores=True)
 
 
 def _fills(needed: Flags, area: Area) -> list[Instruction]:
@@ -347,13 +345,13 @@ def _encode_vjp(writer: _Writer, i: Instruction) -> None:
         name = ("neg" if loses else "copy") if i.stores else ("lose" if loses else "gain")
         _each(writer, name, [(i.out, 1), (g, 1)], n, 1)
         return
-    if i.op == "mul" and not i.skips:
+    if i.op == "mul":
         factor = i.args[3 - i.which]
         name = "mul" if i.stores else "gain_mul"
         _each(writer, name, [(i.out, 1), (g, 1), (factor, 1)], n, 1)
         return
     dims, operands = _elementwise([(ref, 1) for ref in (i.out, *i.args)], n, 1)
-    flags = _STORES * i.stores | _SKIPS * i.skips
+    flags = _STORES * i.stores
     writer.write("vjp", dims, operands, op=MAPS[i.op].code, which=i.which, flags=flags)
 
 

@@ -16,11 +16,11 @@ def _flag(m: Any, condition: Any) -> Any:
     return m.where(condition, 1.0, 0.0)
 
 
-def _extra(name: str, arity: int, value: Any) -> Op:
+def _extra(name: str, arity: int, value: Any, partials: tuple[Any, ...] = ()) -> Op:
     """A row that only programs have: tests, as 1.0 and 0.0, and a number that is not followed."""
     code = len(TABLE) + len(_EXTRA)
-    none = tuple([lambda m, y, *xs: 0.0] * arity)
-    row = Op(name, code, name, arity, value, none, None, (), (), "", False)
+    partials = partials or tuple([lambda m, y, *xs: 0.0] * arity)
+    row = Op(name, code, name, arity, value, partials, None, (), (), "", False)
     _EXTRA.append(row)
     return row
 
@@ -33,6 +33,17 @@ _extra("both", 2, lambda m, a, b: a * b)
 _extra("either", 2, lambda m, a, b: _flag(m, a + b > 0.0))
 _extra("invert", 1, lambda m, a: 1.0 - a)
 _extra("hold", 1, lambda m, a: a)
+# A node made by hand, of a number, an operand, and the local derivative that somebody gave it.
+_extra(
+    "linear",
+    3,
+    lambda m, number, a, slope: number,
+    (
+        lambda m, y, number, a, slope: 1.0,
+        lambda m, y, number, a, slope: slope,
+        lambda m, y, number, a, slope: 0.0,
+    ),
+)
 
 # Every operation that a `map` or `vjp` may name: the rows of one to three operands.
 MAPS: dict[str, Op] = {

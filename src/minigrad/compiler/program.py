@@ -28,6 +28,7 @@ from .tape import Guard
 
 __all__ = [
     "ADDING",
+    "NOT_FINITE",
     "Area",
     "Flags",
     "Instruction",
@@ -42,6 +43,9 @@ __all__ = [
 Indices = np.ndarray[Any, np.dtype[np.int32]]
 Slots = np.ndarray[Any, np.dtype[np.int64]]
 _FEW = 48  # up to so many slots, a Python list is quicker than an array
+# What a run says, in the place of a guard that failed, if a number in the ranges `finite` is not:
+# another order of sums, or a slope beside the way that was taken, may then have had a part in it.
+NOT_FINITE = -2
 
 
 # ---- where operands lie --------------------------------------------------------------------------
@@ -327,8 +331,8 @@ class Instruction:
     sum     (n, k)     out(i) = [c(i) +] a(i,0) + a(i,1) + …                        a [c]
     dot     (n, k)     out(i) = [c(i) +] a(i,0)*b(i,0) + …                          a b [c]
     mm      (m, n, k)  out(i*n + j) = [c(i*n + j) +] a(i,0)*b(j,0) + …              a b [c]
-    max     (n, k)     out(i) = the largest of a(i,·); nan if one is                a
-    argmax  (n, k)     out(i) = the first k with that value; 0 if nan               a
+    max     (n, k)     out(i) = the largest of a(i,·), as Python's max() finds it   a
+    argmax  (n, k)     out(i) = which k that is                                     a
     take    (n, k)     out(i) = a(i, index(i))                                      a index
     fill    (n,)       out(i) = number
     vjp     (n,)       out(i) += g(i) * partial number `which` of op (y, a, b, c)   g y a b c
@@ -339,8 +343,9 @@ class Instruction:
     get     (n, k)     out(i) += a(i, index(i))                                     a index
 
     In `take`, `put` and `get` the index is a float64 that holds a whole number from -k to k - 1.
+    `max` goes from left to right and changes its mind for what is greater, so of equal ones the
+    first is chosen, and a nan only if it comes first.
     `stores`: this += is the first to reach all its slots, each once, and writes instead of adding.
-    `skips`: a vjp where g(i) is 0 adds 0, whatever the partial: g stopped at a `where`.
     """
 
     kind: str
@@ -351,7 +356,6 @@ class Instruction:
     which: int = 0
     number: float = 0.0
     stores: bool = False
-    skips: bool = False
     _areas: tuple[Area, ...] | None = field(default=None, init=False, repr=False)
 
     @property
@@ -376,6 +380,7 @@ class Program:
     results: tuple[int, ...]  # slots
     guards: tuple[Guard, ...] = ()
     adjoints: int = 0  # after `grad`: how far behind a slot its adjoint lies
+    finite: tuple[tuple[int, int], ...] = ()  # ranges of slots, see `NOT_FINITE`
 
     def __str__(self) -> str:
         return text(self)

@@ -7,10 +7,10 @@ Lists, tuples, dicts and NumPy arrays may hold both, nested as deep as one likes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import islice
 from math import prod
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,13 @@ from .reading import Reading, Scribe
 
 __all__ = [
     "Flat",
+    "Lifted",
     "array_of",
     "flat_call",
     "flatten",
     "is_as_outlined",
     "lifted",
+    "mapped",
     "outline",
     "rebuild",
     "restore",
@@ -177,14 +179,22 @@ def _flatten_array(tree: Any, flat: Flat) -> Any:
     return ("static", np.ndarray, tree.shape, tree.dtype.str, tree.tobytes())
 
 
-def rebuild(flat: Flat, leaves: Sequence[Value], scribe: Scribe) -> Any:
-    """Build the arguments that a traced function gets: Values and Readings in place of numbers."""
-    position = iter(leaves)
+def rebuild(flat: Flat, leaves: Sequence[Value], scribe: Scribe, wholes: set[int]) -> Any:
+    """Build the arguments that a traced function gets: Values and Readings in place of numbers.
+
+    The positions of those that are whole numbers are added to `wholes`.
+    """
+    positions = iter(enumerate(leaves))
+
+    def real(x: Any) -> Any:
+        return x if id(x) in flat.fixed else next(positions)[1]
 
     def whole(number: Any) -> Reading:
-        return Reading(scribe, next(position), int(number))
+        at, leaf = next(positions)
+        wholes.add(at)
+        return Reading(scribe, leaf, int(number))
 
-    return _mapped(flat.tree, lambda x: x if id(x) in flat.fixed else next(position), whole)
+    return mapped(flat.tree, real, whole)
 
 
 def outline(tree: Any) -> list[tuple[Any, list[Any]]]:
@@ -193,34 +203,54 @@ def outline(tree: Any) -> list[tuple[Any, list[Any]]]:
     rest = [tree]
     while rest:
         each = rest.pop()
-        if isinstance(each, (list, tuple, dict)):
-            parts = list(each.values() if isinstance(each, dict) else each)
+        if isinstance(each, (list, tuple, dict, np.ndarray)):
+            parts = _parts(each)
             found.append((each, parts))
             rest += parts
     return found
 
 
+def _parts(container: Any) -> list[Any]:
+    if isinstance(container, np.ndarray):
+        return list(container.flat) if container.dtype.kind == "O" else container.tolist()
+    return list(container.values() if isinstance(container, dict) else container)
+
+
 def is_as_outlined(before: list[tuple[Any, list[Any]]]) -> bool:
     """Tell whether the very same things still lie in the containers."""
     for container, parts in before:
-        now = list(container.values() if isinstance(container, dict) else container)
-        if len(now) != len(parts) or not all(map(is_, now, parts)):
+        now = _parts(container)
+        if len(now) != len(parts) or not all(map(_is_it, now, parts)):
             return False
     return True
 
 
+def _is_it(now: Any, then: Any) -> bool:
+    if now is then:
+        return True
+    return (
+        type(now) is type(then) is not Value
+        and is_number(then)
+        and (now == then or repr(now) == repr(then))
+    )
+
+
 def lifted(tree: Any) -> Any:
     """Make Values of the floats of a tree, as in a trace: for a function that is run as it is."""
-    return _mapped(tree, lambda x: x if isinstance(x, Value) else _Lifted(x), lambda x: x)
+    return mapped(tree, lambda x: x if isinstance(x, Value) else Lifted(x), lambda x: x)
 
 
-class _Lifted(Value):
-    """A float as a Value; compared and asked for its truth, it is still that number."""
+class Lifted(Value):
+    """A float as a Value; compared, asked for its truth or rounded, it is still that number."""
+
+    @property
+    def _traced_node(self) -> Value:
+        return self
 
     def __eq__(self, other: object) -> Any:
-        if isinstance(other, Value) and not isinstance(other, _Lifted):
+        if isinstance(other, Value) and not isinstance(other, Lifted):
             return NotImplemented
-        return self.data == (other.data if isinstance(other, _Lifted) else other)
+        return self.data == (other.data if isinstance(other, Lifted) else other)
 
     def __ne__(self, other: object) -> Any:
         equal = self.__eq__(other)
@@ -232,19 +262,42 @@ class _Lifted(Value):
     def __hash__(self) -> int:
         return hash(self.data)
 
+    def __round__(self, *digits: int) -> Any:
+        return round(self.data, *digits)
+
+    def __int__(self) -> Any:
+        return int(self.data)
+
+    def __trunc__(self) -> int:
+        return math.trunc(self.data)
+
+    def __floor__(self) -> int:
+        return math.floor(self.data)
+
+    def __ceil__(self) -> int:
+        return math.ceil(self.data)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self.data // other
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return other // self.data
+
+    def __mod__(self, other: Any) -> Any:
+        return Value(self.data % other, (self,), (1.0,))
+
 
 def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any:
-    """Build what has this key with other numbers: derivatives, so 0.0 for whole numbers."""
+    """Build what has this key with other numbers: derivatives."""
     position = iter(numbers)
     objects = {id(thing): thing for thing in kept}
 
-    def taken(count: int, kind: type) -> list[float]:
-        found = list(islice(position, count))
-        return [0.0] * count if kind is int else found
+    def taken(count: int) -> list[float]:
+        return list(islice(position, count))
 
     def built(key: Any) -> Any:
         if isinstance(key, type):
-            return taken(1, key)[0]
+            return next(position)
         kind, *rest = key
         if kind == "object":
             return objects[rest[0]]
@@ -257,10 +310,10 @@ def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any
         if kind is np.ndarray:
             shape, inside = rest
             if isinstance(inside, type):
-                return np.array(taken(prod(shape), inside)).reshape(shape)
+                return np.array(taken(prod(shape))).reshape(shape)
             return _shaped([built(part) for part in inside], shape)
         alike = len(rest) == 2  # a length and a kind: see _flatten_sequence
-        parts = taken(*rest) if alike else [built(part) for part in rest[0]]
+        parts = taken(rest[0]) if alike else [built(part) for part in rest[0]]
         if kind is list:
             return parts
         return tuple(parts) if kind is tuple else kind(*parts)
@@ -286,7 +339,7 @@ def _shaped(parts: list[Any], shape: tuple[int, ...]) -> Any:
     return array_of(parts, shape)
 
 
-def _mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) -> Any:
+def mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) -> Any:
     """Replace the numbers of a tree, in the order of `flatten`."""
     kind = type(tree)
     if isinstance(tree, Value) or kind is float:
@@ -298,15 +351,15 @@ def _mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) 
     if isinstance(tree, int):
         return tree
     if isinstance(tree, tuple) and kind is not tuple:
-        return kind(*[_mapped(part, real, whole) for part in tree])
+        return kind(*[mapped(part, real, whole) for part in tree])
     if isinstance(tree, (list, tuple)):
-        parts = [_mapped(part, real, whole) for part in tree]
+        parts = [mapped(part, real, whole) for part in tree]
         return parts if isinstance(tree, list) else tuple(parts)
     if kind is dict:
-        return {name: _mapped(part, real, whole) for name, part in tree.items()}
+        return {name: mapped(part, real, whole) for name, part in tree.items()}
     if isinstance(tree, np.ndarray) and (
         tree.dtype.kind == "O" or (tree.dtype.kind in "fiu" and _kind_of(tree) is not None)
     ):
-        parts = [_mapped(part, real, whole) for part in tree.ravel().tolist()]
+        parts = [mapped(part, real, whole) for part in tree.ravel().tolist()]
         return _shaped(parts, tree.shape)
     return real(tree) if is_number(tree) else tree

@@ -8,17 +8,20 @@ given as an int, and what it compares must not become constants behind its back.
   notes a guard: the program holds as long as that number is the same.
 - a `Condition` is the outcome of a comparison: `where(c, a, b)` keeps it open, `if c:` notes a
   guard.
+- an `Argument` is a float that the function was given: a Value that still answers like a number.
 
-A Reading is no float on purpose: C code would take the number out of a float without asking.
+A Reading is no float on purpose: C code would take the number out of a float without asking. When
+the trace is over, whatever is left of them anywhere is a plain number (`close`).
+
+Programs compute in float64, whole numbers too. So every whole number that comes out of others is
+guarded to stay below 2**53, where floats have gaps; beyond, the program is tied to the operands.
 """
 
 from __future__ import annotations
 
-import builtins
 import operator
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from math import ceil, floor, trunc
+from collections.abc import Sequence
+from math import ceil, floor, inf, trunc
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,7 +29,18 @@ import numpy as np
 from ..coerce import is_number
 from ..scalar import Value
 
-__all__ = ["Argument", "Condition", "Reading", "Scribe", "open_builtins"]
+__all__ = [
+    "EXACT",
+    "Argument",
+    "Condition",
+    "Inverted",
+    "Reading",
+    "Scribe",
+    "close",
+    "plain_number",
+]
+
+EXACT = 2**53  # whole numbers beyond have no float of their own
 
 
 class Scribe(Protocol):
@@ -47,6 +61,18 @@ class Scribe(Protocol):
     def is_here(self) -> bool:
         """Tell whether this thread is the one that is traced."""
 
+    def is_whole(self, node: Value) -> None:
+        """Note that `node` was used as a whole number: an index, a size, a count, an exponent."""
+
+    def drew(self) -> None:
+        """Note that a random number came from where no state tells of it."""
+
+    def is_only_shown(self) -> bool:
+        """Tell whether a text that is being made of a number is only to be looked at; note it."""
+
+    def born(self, reading: Reading) -> None:
+        """Note that there is one more, to be closed when the trace is over."""
+
 
 def _number(x: Any) -> Any:
     """Return the plain number of a Reading; anything else as it is."""
@@ -56,21 +82,34 @@ def _number(x: Any) -> Any:
 class Reading:
     """A number that was read from a node; see the top of the file."""
 
-    __slots__ = ("_node", "_source", "number", "scribe")
+    __slots__ = ("_node", "_source", "number", "reach", "scribe")
 
     def __init__(
-        self, scribe: Scribe, node: Value | None, number: float, source: Value | None = None
+        self,
+        scribe: Scribe | None,
+        node: Value | None,
+        number: Any,
+        source: Value | None = None,
+        reach: int = EXACT,
     ) -> None:
+        # No scribe: the trace is over, and this is a number like any other.
         self.scribe, self._node, self.number, self._source = scribe, node, number, source
+        self.reach = reach  # of a whole number: no replay sees one that is larger
+        if scribe is not None:
+            scribe.born(self)
 
     @property
     def node(self) -> Value:
         """The node it comes from; of one that was read, a node that no gradient passes."""
         if self._node is None:  # made when it is needed: most that are read are only compared
+            assert self.scribe is not None
             self._node = self.scribe.special("hold", (self._source,), self.number)
         return self._node
 
-    _traced_node = node  # the name by which rooms below ask for it
+    @property
+    def _traced_node(self) -> Any:
+        """The node, under the name by which rooms below ask for it; the number when all is over."""
+        return self.number if self.scribe is None else self.node
 
     @property
     def unheld(self) -> Value:
@@ -82,18 +121,38 @@ class Reading:
         """For `isinstance(x, int)`: what it would be outside. C code looks at the real type."""
         return type(self.number)
 
+    @property
+    def is_int(self) -> bool:
+        """Whether it is a whole number."""
+        return isinstance(self.number, int)
+
     # ---- arithmetic stays open ------------------------------------------------------------------
 
     def _combined(self, other: Any, compute: Any, swapped: bool = False) -> Any:
+        if self.scribe is None:
+            pair = (other, self.number) if swapped else (self.number, other)
+            return compute(*pair)
         if isinstance(other, Value):
             return compute(other, self.node) if swapped else compute(self.node, other)
         if not isinstance(other, Reading) and not is_number(other):
             return NotImplemented
-        behind = other.node if isinstance(other, Reading) else other
-        pair = (behind, self.node) if swapped else (self.node, behind)
         numbers = (_number(other), self.number) if swapped else (self.number, _number(other))
         number = compute(*numbers)  # raises as it would outside, before a node is made
-        return Reading(self.scribe, compute(*pair), number)
+        reach = EXACT
+        if isinstance(number, int):
+            reach = _reach(compute, self, other)
+            if abs(number) > EXACT:  # more than the program could tell apart
+                return compute(*[_plain(x) for x in ((other, self) if swapped else (self, other))])
+        behind = other.node if isinstance(other, Reading) else other
+        pair = (behind, self.node) if swapped else (self.node, behind)
+        return self._whole(Reading(self.scribe, compute(*pair), number, reach=reach))
+
+    def _whole(self, result: Reading) -> Reading:
+        """See to it that a whole number is one in every replay."""
+        if result.is_int and result.reach > EXACT:
+            bool(abs(Reading(self.scribe, result.node, float(result.number))) <= EXACT)  # a guard
+            result.reach = EXACT
+        return result
 
     def __add__(self, other: Any) -> Any:
         return self._combined(other, operator.add)
@@ -127,26 +186,69 @@ class Reading:
             bool(self)
         return self._combined(other, operator.truediv, swapped=True)
 
-    def __neg__(self) -> Reading:
-        return Reading(self.scribe, -self.node, -self.number)
+    def __neg__(self) -> Any:
+        return self._alone(operator.neg)
 
-    def __pos__(self) -> Reading:
-        return self
+    def __pos__(self) -> Any:
+        return self._alone(operator.pos)
 
-    def __abs__(self) -> Reading:
-        return Reading(self.scribe, abs(self.node), abs(self.number))
+    def __abs__(self) -> Any:
+        return self._alone(abs)
+
+    def _alone(self, compute: Any) -> Any:
+        number = compute(self.number)
+        if self.scribe is None:
+            return number
+        return Reading(self.scribe, compute(self.node), number, reach=self.reach)
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if isinstance(other, Value) and self.scribe is not None:
+            return self.node**other
+        power = _plain(other)
+        if self.scribe is None or modulus is not None or not is_number(power):
+            return pow(self._settled(), power, modulus)
+        number = self.number**power  # raises as it would outside
+        if isinstance(number, int):
+            if abs(number) > EXACT or not isinstance(power, int):
+                return self._settled() ** power
+            reach = self.reach**power if power < EXACT else EXACT + 1
+            return self._whole(Reading(self.scribe, self.node**power, number, reach=reach))
+        if not isinstance(number, float) or not (self > 0 or float(power).is_integer()):
+            return self._settled() ** power
+        if power < 0:
+            bool(self)  # a guard: 0 ** -1 raises
+        return _finite(Reading(self.scribe, self.node**power, number))
+
+    def __rpow__(self, other: Any) -> Any:
+        if isinstance(other, Value):
+            return other ** (self._as_exponent() if self.is_int else self._traced_node)
+        if self.scribe is None or self.is_int or not is_number(other) or other <= 0:
+            return other ** self._settled()
+        return _finite(Reading(self.scribe, other**self.node, other**self.number))
+
+    def _as_exponent(self) -> Any:
+        """A whole number as an exponent is no number to differentiate by: x**n as x**2."""
+        if self.scribe is None:
+            return self.number
+        self.scribe.is_whole(self.node)
+        return self.scribe.special("hold", (self.node,), float(self.number))
 
     # ---- comparisons stay open until somebody branches ------------------------------------------
 
     def _compared(self, kind: str, other: Any, holds: Any, swapped: bool = False) -> Any:
+        number = other._fields()[0] if isinstance(other, Value) else _number(other)
+        if self.scribe is None:
+            return holds(number, self.number) if swapped else holds(self.number, number)
         behind = getattr(other, "_traced_node", other)
         if not isinstance(behind, Value) and not is_number(behind):
             return NotImplemented
+        if isinstance(number, int) and abs(number) > EXACT:  # a float is beside it
+            plain = self._settled()
+            return holds(number, plain) if swapped else holds(plain, number)
         pair = (behind, self.node) if swapped else (self.node, behind)
-        number = other._fields()[0] if isinstance(other, Value) else _number(other)
         outcome = bool(holds(number, self.number) if swapped else holds(self.number, number))
         node = self.scribe.special(kind, pair, float(outcome))
-        return Condition(self.scribe, node, outcome)
+        return Condition(self.scribe, node, outcome, reach=1)
 
     def __lt__(self, other: Any) -> Any:
         return self._compared("less", other, operator.lt)
@@ -164,8 +266,7 @@ class Reading:
         return self._compared("equal", other, operator.eq)
 
     def __ne__(self, other: object) -> Any:
-        equal = self._compared("equal", other, operator.eq)
-        return equal if equal is NotImplemented else ~equal
+        return _opposite(self._compared("equal", other, operator.eq))
 
     def __bool__(self) -> bool:
         return bool(self != 0)
@@ -173,7 +274,10 @@ class Reading:
     # ---- what needs the number itself gets it, and leaves a guard --------------------------------
 
     def _settled(self) -> Any:
-        self.scribe.guard(self.node, float(self.number), "a number that was read")
+        if self.scribe is not None:
+            self.scribe.guard(self.node, float(self.number), "a number that was read")
+            if self.is_int:
+                self.scribe.is_whole(self.node)
         return self.number
 
     def __float__(self) -> float:
@@ -188,11 +292,21 @@ class Reading:
     def __hash__(self) -> int:
         return hash(self._settled())
 
+    def _shown(self) -> Any:
+        if self.scribe is not None and self.scribe.is_only_shown():
+            return self.number  # printed, when the function is traced
+        return self._settled()
+
     def __repr__(self) -> str:
-        return repr(self._settled())
+        return repr(self._shown())
 
     def __format__(self, spec: str) -> str:
-        return format(self._settled(), spec)
+        return format(self._shown(), spec)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copies and pickles are of the number."""
+        number = self._settled()
+        return type(number), (number,)
 
     def __round__(self, *digits: int) -> Any:
         return round(self._settled(), *digits)
@@ -212,16 +326,6 @@ class Reading:
     def __invert__(self) -> Any:
         return ~self._settled()
 
-    def __pow__(self, other: Any, modulus: Any = None) -> Any:
-        if isinstance(other, Value):
-            return self.node**other
-        return pow(self._settled(), _plain(other), modulus)
-
-    def __rpow__(self, other: Any) -> Any:
-        if isinstance(other, Value):
-            return other**self.node
-        return other ** self._settled()
-
     def __array__(self, *how: Any, **more: Any) -> Any:
         return np.asarray(self._settled(), *how, **more)
 
@@ -237,20 +341,38 @@ class Reading:
         """`take(rows, self)`, with the index open."""
         number: Any = self.number
         at = operator.index(number)
-        if not isinstance(rows, Sequence) and not hasattr(rows, "__array__"):
+        if self.scribe is None or (
+            not isinstance(rows, Sequence) and not hasattr(rows, "__array__")
+        ):
             return rows[self]
+        self.scribe.is_whole(self.node)
         chosen = rows[at]  # raises as it would outside
         if set(map(type, rows)) == {Value}:  # as most are, and there may be many
-            return self.scribe.special("take", (self.node, *rows), _plain_number(chosen))
+            return self.scribe.special("take", (self.node, *rows), plain_number(chosen))
         if all(isinstance(x, (Value, Reading)) or is_number(x) for x in rows):
-            node = self.scribe.special("take", (self.node, *rows), _plain_number(chosen))
+            node = self.scribe.special("take", (self.node, *rows), plain_number(chosen))
             if any(isinstance(x, Value) for x in rows):
                 return node
-            return Reading(self.scribe, node, _number(chosen))
+            if len({type(_number(x)) for x in rows}) == 1 and not isinstance(_number(chosen), bool):
+                return Reading(self.scribe, node, _number(chosen))
+            return rows[operator.index(self)]
         widths = {len(row) if isinstance(row, (list, tuple, np.ndarray)) else -1 for row in rows}
         if len(widths) > 1 or -1 in widths:
             return rows[operator.index(self)]
         return [self._taken_from([row[k] for row in rows]) for k in range(widths.pop())]
+
+
+def _reach(compute: Any, a: Any, b: Any) -> int:
+    """How large a whole number can get in any replay."""
+    p, q = (x.reach if isinstance(x, Reading) else abs(int(x)) for x in (a, b))
+    return p * q if compute is operator.mul else p + q
+
+
+def _finite(result: Reading) -> Reading:
+    """Guard that a power is finite: numbers raise OverflowError where a program would go on."""
+    if abs(result.number) < inf:
+        bool(abs(result) < inf)
+    return result
 
 
 def _settle_and(compute: Any) -> Any:
@@ -261,20 +383,35 @@ def _settle_after(compute: Any) -> Any:
     return lambda self, other: compute(_plain(other), self._settled())
 
 
-for _name in ("floordiv", "mod", "divmod", "and", "or", "xor", "lshift", "rshift"):
-    _compute = getattr(operator, f"{_name}_", None) or getattr(operator, _name, None) or divmod
-    setattr(Reading, f"__{_name}__", _settle_and(_compute))
-    setattr(Reading, f"__r{_name}__", _settle_after(_compute))
+_SETTLING = ("floordiv", "mod", "divmod", "and", "or", "xor", "lshift", "rshift")
+
+
+def _operator(name: str) -> Any:
+    return getattr(operator, f"{name}_", None) or getattr(operator, name, None) or divmod
+
+
+for _name in _SETTLING:
+    setattr(Reading, f"__{_name}__", _settle_and(_operator(_name)))
+    setattr(Reading, f"__r{_name}__", _settle_after(_operator(_name)))
+
+
+def close(reading: Reading) -> None:
+    """Make a plain number of it: the trace is over."""
+    reading.scribe = reading._node = reading._source = None
 
 
 class Argument(Value):
     """A float that a traced function was given: a Value to compute with, a number to compare.
 
     A Value is equal to itself alone, and always true. Outside, the argument is a float, so tests of
-    it are those of a number.
+    it are those of a number, and it can be rounded.
     """
 
-    scribe: Scribe
+    scribe: Scribe | None
+
+    @property
+    def _traced_node(self) -> Value:
+        return self
 
     def _read(self) -> Reading:
         return Reading(self.scribe, self, self._fields()[0])
@@ -285,14 +422,40 @@ class Argument(Value):
         return self._read() == (other._read() if isinstance(other, Argument) else other)
 
     def __ne__(self, other: object) -> Any:
-        equal = self.__eq__(other)
-        return equal if equal is NotImplemented else ~equal
+        return _opposite(self.__eq__(other))
 
     def __bool__(self) -> bool:
         return bool(self._read())
 
     def __hash__(self) -> int:
         return hash(self._read())
+
+    # Steps have no slope, so the number will do; it leaves a guard.
+
+    def __round__(self, *digits: int) -> Any:
+        return round(self._read(), *digits)
+
+    def __int__(self) -> Any:
+        return int(self._read())
+
+    def __trunc__(self) -> int:
+        return trunc(self._read())
+
+    def __floor__(self) -> int:
+        return floor(self._read())
+
+    def __ceil__(self) -> int:
+        return ceil(self._read())
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._read() // other
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return other // self._read()
+
+    def __mod__(self, other: Any) -> Any:
+        """The rest grows with the number: a slope of 1, until the next step."""
+        return Value(self._read() % _plain(other), (self,), (1.0,))
 
 
 class Condition(Reading):
@@ -301,78 +464,71 @@ class Condition(Reading):
     __slots__ = ()
 
     def __bool__(self) -> bool:
-        self.scribe.guard(self.node, float(self.number), "a branch")
+        if self.scribe is not None:
+            self.scribe.guard(self.node, float(self.number), "a branch")
         return bool(self.number)
 
     def _with(self, kind: str, other: Any, holds: bool) -> Any:
+        assert self.scribe is not None
         node = other.node if isinstance(other, Condition) else float(bool(other))
         both = self.scribe.special(kind, (self.node, node), float(holds))
-        return Condition(self.scribe, both, holds)
+        return Condition(self.scribe, both, holds, reach=1)
 
     def __and__(self, other: Any) -> Any:
+        if isinstance(other, Inverted):
+            other = other.condition.opposite()
+        if self.scribe is None or not isinstance(_number(other), bool):
+            return self._settled() & _plain(other)
         return self._with("both", other, bool(self.number and _number(other)))
 
     def __or__(self, other: Any) -> Any:
+        if self.scribe is None or not isinstance(_number(other), bool):
+            return self._settled() | _plain(other)
         return self._with("either", other, bool(self.number or _number(other)))
 
     __rand__, __ror__ = __and__, __or__
 
-    def __invert__(self) -> Any:
+    def opposite(self) -> Any:
+        """What `not` would make of it."""
+        if self.scribe is None:
+            return not self.number
         node = self.scribe.special("invert", (self.node,), float(not self.number))
-        return Condition(self.scribe, node, not self.number)
+        return Condition(self.scribe, node, not self.number, reach=1)
+
+    def __invert__(self) -> Any:
+        return self._settled() if self.scribe is None else Inverted(self)
 
     __hash__ = Reading.__hash__
+
+
+class Inverted(Reading):
+    """`~condition`: a whole number, -1 or -2. `a & ~b` is what it seems to be; alone it is true."""
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: Condition) -> None:
+        super().__init__(condition.scribe, -1.0 - condition.node, ~int(condition.number), reach=2)
+        self.condition = condition
+
+    def __and__(self, other: Any) -> Any:
+        if isinstance(other, Condition):
+            return other & self
+        return self._settled() & _plain(other)
+
+    __rand__ = __and__
+    __hash__ = Reading.__hash__
+
+
+def _opposite(equal: Any) -> Any:
+    if isinstance(equal, Condition):
+        return equal.opposite()
+    return equal if equal is NotImplemented else not equal
 
 
 def _plain(x: Any) -> Any:
     return x._settled() if isinstance(x, Reading) else x
 
 
-def _plain_number(x: Any) -> float:
+def plain_number(x: Any) -> float:
+    """Return the number of a Value, a Reading or a number, for the trace alone."""
     return float(x._fields()[0]) if isinstance(x, Value) else float(_number(x))
-
-
-# ---- max and min ---------------------------------------------------------------------------------
-
-
-@contextmanager
-def open_builtins(scribe: Scribe) -> Iterator[None]:
-    """Have the built-in `max` and `min` keep traced numbers open while a function is traced.
-
-    They would compare, and so tie the program to the place of the largest. For whatever is not
-    traced, in this thread or in others, they do what they always do.
-    """
-    plain_max, plain_min = builtins.max, builtins.min
-
-    def opened(plain: Any, flip: Any) -> Any:
-        def choose(*arguments: Any, **options: Any) -> Any:
-            if options or not arguments:
-                return plain(*arguments, **options)
-            if len(arguments) == 1:
-                arguments = (list(arguments[0]),)
-                xs = arguments[0]
-            else:
-                xs = list(arguments)
-            if not any(_belongs(x, scribe) for x in xs):
-                return plain(*arguments)
-            if not all(isinstance(x, (Reading, Value)) or is_number(x) for x in xs):
-                return plain(*arguments)
-            flipped = [flip(x) for x in xs]
-            if any(isinstance(x, Value) for x in xs):
-                return scribe.largest(flipped)[1]._taken_from(xs)
-            return flip(scribe.highest(flipped))
-
-        return choose
-
-    builtins.max = opened(plain_max, lambda x: x)
-    builtins.min = opened(plain_min, lambda x: -x)
-    try:
-        yield
-    finally:
-        builtins.max, builtins.min = plain_max, plain_min
-
-
-def _belongs(x: Any, scribe: Scribe) -> bool:
-    return (isinstance(x, Reading) and x.scribe is scribe) or (
-        isinstance(x, Value) and scribe.is_here()
-    )

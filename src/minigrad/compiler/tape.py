@@ -26,6 +26,7 @@ class Tape:
     arguments: list[int] = field(default_factory=list)  # entries of the arguments, in order
     results: list[int] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
+    wholes: list[int] = field(default_factory=list)  # arguments used as whole numbers
     in_order: bool = False  # whether somebody relies on the order of what was captured
 
     def __len__(self) -> int:

@@ -9,6 +9,7 @@ the program too, and read afresh at each call. Start at `trace`.
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,10 +21,12 @@ from ..errors import TraceError
 from ..guard import calling_line
 from ..modes import is_recording, recording, tolerant, tracer, tracing
 from ..ops import OPS, TABLE, first_largest
-from ..scalar import Value, begin_pass, end_pass, recorded
+from ..scalar import Value, begin_pass, end_pass, recorded, refuse_inverted
 from .maps import MAPS
-from .reading import Condition, Reading, open_builtins
+from .patches import patched
+from .reading import Condition, Inverted, Reading, close, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Guard, Tape
+from .texts import is_only_shown
 
 __all__ = ["Trace", "collector_off", "trace"]
 
@@ -44,6 +47,10 @@ class Trace:
         self.kinds: dict[int, str] = {}  # of nodes that only programs have, by id
         self.held: set[int] = set()  # made inside no_grad()
         self.guards: dict[int, tuple[Value, float, str]] = {}
+        self.wholes: list[Value] = []  # used as whole numbers
+        self.has_drawn = False  # random numbers that no state tells of
+        self.text_at = ""  # the first place where a number became text
+        self._readings: list[Reading] = []
         self._reads: dict[int, Reading] = {}
         self._is_own = False  # whether a node is being made for the trace itself
 
@@ -76,6 +83,8 @@ class Trace:
             return None
 
     def chosen(self, condition: Any, a: Any, b: Any) -> Any:
+        if isinstance(condition, Inverted):
+            refuse_inverted(condition.number)
         if not isinstance(condition, Condition):
             return None
         pair = [getattr(x, "_traced_node", x) for x in (a, b)]
@@ -95,9 +104,16 @@ class Trace:
         node = self.special("max", tuple(nodes), float(number))
         return Reading(self, node, number)
 
-    def by_hand(self) -> None:
-        if not self._is_own:
-            self.refused("makes a node by hand, whose rule nobody knows")
+    def by_hand(self, data: Any, children: Sequence[Any], op: Any) -> Any:
+        if self._is_own or not (children or isinstance(op, tuple)):
+            return None  # a leaf that says what it is
+        if isinstance(op, str):
+            self.refused(f"makes the node {op!r} by hand, whose rule nobody knows")
+        node = getattr(data, "_traced_node", data)
+        number = plain_number(data)
+        for child, slope in zip(children, op, strict=True):
+            node = self.special("linear", (node, child, slope), number)
+        return node
 
     def refused(self, what: str) -> NoReturn:
         raise TraceError(
@@ -115,6 +131,8 @@ class Trace:
         finally:
             self._is_own = False
         self.kinds[id(node)] = kind
+        if kind == "take":  # outside, what is taken is the Value itself: gradients do pass
+            self.held.discard(id(node))
         return node
 
     def guard(self, node: Value, number: float, what: str) -> None:
@@ -123,6 +141,35 @@ class Trace:
 
     def is_here(self) -> bool:
         return tracer() is self
+
+    def is_whole(self, node: Value) -> None:
+        self.wholes.append(node)
+
+    def drew(self) -> None:
+        self.has_drawn = True
+
+    def is_only_shown(self) -> bool:
+        if not is_only_shown():
+            return False
+        self.text_at = self.text_at or calling_line()
+        return True
+
+    def born(self, reading: Reading) -> None:
+        self._readings.append(reading)
+
+    def close(self) -> list[Reading]:
+        """Let go of everything; return the readings that somebody else holds on to."""
+        self._reads.clear()
+        self.guards.clear()
+        self.kinds.clear()
+        self.wholes.clear()
+        found = []
+        while self._readings:
+            reading = self._readings.pop()
+            close(reading)
+            if sys.getrefcount(reading) > 2:  # this name, and the call itself
+                found.append(reading)
+        return found
 
 
 def _as_value(x: Any) -> Value:
@@ -142,18 +189,22 @@ def collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def trace(function: Callable[[Trace], Sequence[Any]], arguments: Sequence[Value]) -> Tape:
+def trace(
+    function: Callable[[Trace], Sequence[Any]],
+    arguments: Sequence[Value],
+    scribe: Trace | None = None,
+) -> Tape:
     """Run `function`, which returns its results, and return what it did to `arguments`.
 
     It is handed the trace, to make readings of those arguments that are whole numbers.
     """
+    scribe = scribe or Trace()
     with _lock, collector_off():
-        scribe = Trace()
         with (
             tolerant(),
             recording(),
             tracing(scribe),
-            open_builtins(scribe),
+            patched(scribe),
             recorded(scribe.nodes),
         ):
             results = [_as_value(x) for x in function(scribe)]
@@ -176,6 +227,7 @@ def _written(scribe: Trace, arguments: Sequence[Value], results: Sequence[Value]
             at = entries.entry(node)
             if entries.code[at] != CONSTANT:
                 tape.guards.append(Guard(at, number, what))
+        tape.wholes = entries.inputs_under([entries.entry(node) for node in scribe.wholes])
     finally:
         entries.close()
     return tape

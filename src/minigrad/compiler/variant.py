@@ -3,39 +3,60 @@
 A function may have several: for other lengths of its arguments, for other outcomes of a branch.
 Each knows when it applies (a key, a watch, guards). Machines are made when they are first needed:
 one for values alone, others with the gradient of a result, one for Hessian-vector products.
+
+A run whose numbers are not all finite does not count (`NotFinite`): the same way is then taken with
+programs that are `exact`, see `grad`, and slower.
 """
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import repeat
-from types import FunctionType, ModuleType
+from math import isfinite, isnan
+from time import perf_counter
+from types import CellType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..errors import TraceError
+from ..modes import settle
 from ..quick import read_data
 from ..scalar import Value
 from .backends import native
 from .backends import numpy as interpreter
-from .grad import grad, hessian_times_vector
+from .escape import let_go
+from .grad import grad, hessian_times_vector, jacobian
 from .group import group
 from .lower import stores
-from .program import Program, verify
+from .maps import MAPS
+from .program import NOT_FINITE, Program, verify
 from .pytree import Flat, array_of, is_as_outlined, outline, rebuild
 from .reading import Argument, Reading
 from .surroundings import Slots, Watch, watch
 from .tape import INPUT, Tape
 from .trace import Trace, collector_off, trace
 
-__all__ = ["BACKENDS", "Machine", "Variant", "backend_name", "backend_of", "filled"]
+__all__ = [
+    "BACKENDS",
+    "Machine",
+    "NotFinite",
+    "Variant",
+    "backend_name",
+    "backend_of",
+    "filled",
+    "opened",
+    "place_of",
+]
 
 BACKENDS = ("auto", "native", "numpy")
+_HOLD = MAPS["hold"].code
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -69,6 +90,10 @@ def backend_name(backend: Any) -> str:
     return "the native machine" if backend is native else "NumPy"
 
 
+class NotFinite(Exception):  # noqa: N818 - a message between modules, nobody's mistake
+    """A run came to inf or nan: the exact programs have to say whether that is right."""
+
+
 class Machine:
     """A program with a buffer to run it in; one run at a time."""
 
@@ -76,9 +101,13 @@ class Machine:
         self.program = program
         self.prepared = backend.prepare(program)
         self.values: Numbers = self.prepared.values()
+        self.lock = threading.Lock()
+        self.set_guards(program, backend)
+
+    def set_guards(self, program: Program, backend: Any) -> None:
+        """Take the guards of a program."""
         checks = [(guard.at, guard.number) for guard in program.guards]
         self.guards = backend.Guards(checks) if checks else None
-        self.lock = threading.Lock()
 
     def run(self, captured: tuple[Value, ...], arguments: Any) -> int:
         """Run; return -1, or which guard does not hold.
@@ -87,8 +116,14 @@ class Machine:
         """
         if captured:
             read_data(captured, self.values)
+        return self.step(arguments)
+
+    def step(self, arguments: Any, rule: Any = None) -> int:
+        """Run on the Values that are in the buffer already; let an optimiser take its step."""
         inputs = ((self.program.parameters, arguments),) if len(arguments) else ()
-        failed: int = self.prepared.step(self.values, inputs, self.guards)
+        failed: int = self.prepared.step(self.values, inputs, self.guards, rule)
+        if failed == NOT_FINITE:
+            raise NotFinite
         return failed
 
 
@@ -102,8 +137,12 @@ class Variant:
         backend: str,
         leading: Sequence[Value] = (),
         known: Watch | None = None,
+        exact: bool = False,
     ) -> None:
         self.backend = backend_of(backend)
+        started = perf_counter()
+        self.is_exact = exact
+        self.exact: Variant | None = None  # the same way, made when it is first needed
         self.kept = flat.kept
         self.value_places = [at for at, _ in flat.sources]  # of the arguments that are Values
         self.watch: Watch = known or watch(function, flat.kept)
@@ -115,22 +154,32 @@ class Variant:
             if source.label:
                 leaves[at].label = source.label
         results: list[Any] = []
+        whole: set[int] = set()  # arguments that are whole numbers
 
         def run(scribe: Trace) -> list[Any]:
-            for leaf in leaves:
-                if isinstance(leaf, Argument):
-                    leaf.scribe = scribe
-            args, kwargs = rebuild(flat, leaves, scribe)
+            args, kwargs = rebuild(flat, leaves, scribe, whole)
             before = outline((args, kwargs))
             output = function(*args, **kwargs)
             if not is_as_outlined(before):
-                scribe.refused("changes a list or dict that it was given")
-            self.outputs = _opened(output, results, leaves)
+                scribe.refused("changes a list, dict or array that it was given")
+            self.outputs = opened(output, results, leaves)
             return results
 
+        scribe = Trace()
+        arguments = [leaf for leaf in leaves if isinstance(leaf, Argument)]
+        for leaf in arguments:
+            leaf.scribe = scribe
         dice = self.watch.thrown()
-        tape = trace(run, leaves)
-        if self.watch.thrown() != dice:
+        try:
+            tape = trace(run, leaves, scribe)
+        except BaseException:
+            scribe.close()
+            raise
+        self.kinds = [_kind(result) for result in results]
+        results.clear()
+        self.escaped = let_go(scribe, arguments)  # where numbers of the trace are left, if anywhere
+        self.text_at = scribe.text_at  # where a number became text, if one did
+        if self.watch.thrown() != dice or scribe.has_drawn:
             raise TraceError(
                 f"{getattr(function, '__name__', 'a compiled function')} draws random numbers; the "
                 "program would repeat those of its first run for ever. Draw them outside, and give "
@@ -139,12 +188,46 @@ class Variant:
         _put_first(tape, leading)
         # Operations; inputs and numbers are entries too, but nothing is done there.
         self.nodes = int(np.count_nonzero(np.asarray(tape.entries.code)[: len(tape)] >= 0))
-        self.program = verify(group(tape), "group")
+        self.program = verify(group(tape, as_written=exact), "group")
         # In the order that `group` gave them.
         self.captured: tuple[Value, ...] = tuple(tape.entries.captured_values)
-        self.kinds = [_kind(result) for result in results]
+        # Whole numbers used as such, for an index, say: derivatives by them are 0.
+        self.wholes = [at for at in tape.wholes if at in whole]
+        # A number that comes from whole numbers alone can be differentiated; one that was read from
+        # a Value cannot, it is not followed.
+        self.can_differentiate = [
+            kind is None or (kind is not bool and bool(tape.entries.inputs_under([at], _HOLD)))
+            for kind, at in zip(self.kinds, tape.results, strict=True)
+        ]
         self.machines: dict[Any, Machine] = {}
         self._making = threading.Lock()
+        # Whether the machine comes to the same: a number on an edge may fall to the other side.
+        self.is_faithful = self._calibrate(flat) if self.program.guards else True
+        self.seconds = perf_counter() - started
+
+    def _calibrate(self, flat: Flat) -> bool:
+        """Have the guards ask for what the machine itself computes from what was traced.
+
+        Its exp() may differ from the eager engine's in the last place. What must not differ is the
+        outcome of a test, nor a number by more than rounding.
+        """
+        machine = self.machine("value")
+        settle()
+        with machine.lock:
+            read_data(self.captured, machine.values)
+            inputs = ((self.program.parameters, flat.numbers),) if len(flat.numbers) else ()
+            machine.prepared.step(machine.values, inputs)
+            found = [machine.values.item(guard.at) for guard in self.program.guards]
+        guards = []
+        for guard, number in zip(self.program.guards, found, strict=True):
+            room = 1e-6 * max(1.0, abs(guard.number)) if isfinite(guard.number) else 0.0
+            same = number == guard.number or (isnan(number) and isnan(guard.number))
+            if not same and not abs(number - guard.number) <= room:
+                return False
+            guards.append(replace(guard, number=number))
+        self.program = replace(self.program, guards=tuple(guards))
+        machine.set_guards(self.program, self.backend)
+        return True
 
     def machine(self, purpose: Any) -> Machine:
         """Return the machine for a purpose.
@@ -160,20 +243,45 @@ class Variant:
                 self.machines[purpose] = Machine(self.compiled(purpose), self.backend)
             return self.machines[purpose]
 
+    def outputs_like(self, other: Variant) -> bool:
+        """Tell whether what is returned beside traced numbers is the same."""
+        return repr(filled(self.outputs, str)) == repr(filled(other.outputs, str))
+
     def compiled(self, purpose: Any) -> Program:
         """Return the program for a purpose."""
+        program, exact = self.program, self.is_exact
         if purpose == "value":
-            return self.program
-        if purpose == "hvp":
-            second = verify(hessian_times_vector(self.program), "hessian_times_vector")
-            return verify(stores(second), "stores")
-        number, by = purpose
-        wrt: Any = range(self.program.inputs)
-        if by == "values":
-            count = self.program.parameters
-            wrt = [*range(count), *(count + at for at in self.value_places)]
-        first = verify(grad(self.program, wrt, of=self.program.results[number]), "grad")
-        return verify(stores(first), "stores")
+            found = program
+        elif purpose == "hvp":
+            second = verify(hessian_times_vector(program, exact), "hessian_times_vector")
+            found = verify(stores(second), "stores")
+        else:
+            number, by = purpose
+            wrt: Any = range(program.inputs)
+            if by == "values":
+                count = program.parameters
+                wrt = [*range(count), *(count + at for at in self.value_places)]
+            if number == "rows":
+                first = verify(jacobian(program, wrt, program.results, exact), "jacobian")
+            else:
+                of = program.results[number]
+                first = verify(grad(program, wrt, of, exact=exact), "grad")
+            found = verify(stores(first), "stores")
+        return found if exact else replace(found, finite=_delivered(found))
+
+
+def _delivered(program: Program) -> tuple[tuple[int, int], ...]:
+    """The ranges of slots that somebody reads after a run: results, and derivatives by inputs."""
+    slots = np.unique(np.array(program.results, dtype=np.int64))
+    found = [(int(run[0]), int(run[-1]) + 1) for run in _runs(slots)]
+    if program.adjoints:
+        found.append((program.adjoints, program.adjoints + program.inputs))
+    return tuple(found)
+
+
+def _runs(slots: Any) -> list[Any]:
+    """Cut sorted numbers where one is missing."""
+    return np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []
 
 
 def _put_first(tape: Tape, leading: Sequence[Value]) -> None:
@@ -190,32 +298,32 @@ def _put_first(tape: Tape, leading: Sequence[Value]) -> None:
     tape.in_order = True
 
 
-def _opened(output: Any, results: list[Any], leaves: Sequence[Value]) -> Any:
+def opened(output: Any, results: list[Any], leaves: Sequence[Value]) -> Any:
     """Replace the traced numbers of an output by their places among the results."""
     if isinstance(output, (Value, Reading)):
         results.append(output)
         return _Place(len(results) - 1)
     if isinstance(output, (list, tuple)):
-        parts = [_opened(part, results, leaves) for part in output]
+        parts = [opened(part, results, leaves) for part in output]
         if isinstance(output, tuple):
             return type(output)(*parts) if hasattr(output, "_fields") else tuple(parts)
         return parts
     if isinstance(output, dict):
-        return {name: _opened(part, results, leaves) for name, part in output.items()}
+        return {name: opened(part, results, leaves) for name, part in output.items()}
     if isinstance(output, np.ndarray) and output.dtype.kind == "O":
-        parts = [_opened(part, results, leaves) for part in output.ravel()]
+        parts = [opened(part, results, leaves) for part in output.ravel()]
         return array_of(parts, output.shape)
     if isinstance(output, np.ndarray):
         return output.copy()
     if isinstance(output, _PLAIN) or not _holds_traced(output, {id(leaf) for leaf in leaves}):
         return output
     raise TraceError(
-        f"a compiled function returns a {type(output).__name__} with Values in it. Return Values, "
-        "numbers, lists, tuples, dicts or arrays of them."
+        f"a compiled function returns a {type(output).__name__} that holds numbers of the call. "
+        "Return Values, numbers, lists, tuples, dicts or arrays of them."
     )
 
 
-_PLAIN = (str, bytes, bool, int, float, complex, type(None), type)
+_PLAIN = (str, bytes, bool, int, float, complex, type(None))
 
 
 def _holds_traced(thing: Any, leaves: set[int]) -> bool:
@@ -229,7 +337,7 @@ def _holds_traced(thing: Any, leaves: set[int]) -> bool:
         if isinstance(each, Value):
             if id(each) in leaves or each._links():
                 return True
-        elif not isinstance(each, (*_PLAIN, ModuleType, FunctionType)) and id(each) not in seen:
+        elif not isinstance(each, (*_PLAIN, ModuleType, FrameType)) and id(each) not in seen:
             seen.add(id(each))
             rest += _parts(each)
     return False
@@ -237,12 +345,16 @@ def _holds_traced(thing: Any, leaves: set[int]) -> bool:
 
 def _parts(thing: Any) -> list[Any]:
     """What lies in an object: elements and attributes."""
-    found = list(vars(thing).values()) if hasattr(thing, "__dict__") else []
-    if isinstance(thing, dict):
-        found += thing.values()
-    elif isinstance(thing, (list, tuple, set, frozenset, deque)):
-        found += thing
-    return [*found, *(part for _, part in Slots(thing).items())]
+    if isinstance(thing, FunctionType):  # globals are not its own
+        cells = [cell.cell_contents for cell in thing.__closure__ or () if cell != _EMPTY]
+        return [*cells, thing.__defaults__, thing.__kwdefaults__, vars(thing)]
+    if isinstance(thing, type) and thing.__module__ in sys.stdlib_module_names:
+        return []
+    found = [part for _, part in Slots(thing).items()] if not isinstance(thing, type) else []
+    return [*found, *gc.get_referents(thing)]
+
+
+_EMPTY = CellType()
 
 
 class _Place:
@@ -250,6 +362,11 @@ class _Place:
 
     def __init__(self, at: int) -> None:
         self.at = at
+
+
+def place_of(part: Any) -> int | None:
+    """Return which result a part of an output stands for; None: it is itself."""
+    return part.at if isinstance(part, _Place) else None
 
 
 def _kind(result: Any) -> Callable[[float], Any] | None:

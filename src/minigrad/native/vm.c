@@ -29,9 +29,11 @@ typedef struct {
     void (*sgd)(long, double *, const double *, double *, double, double, int, double);
     void (*adam)(long, double *, const double *, double *, double *, double, double, double, double,
                  double, double, double);
+    int (*all_finite)(long, const double *);
 } Isa;
 
-#define ISA(name) {#name, run_##name, run_lanes_##name, sgd_##name, adam_##name}
+#define ISA(name) \
+    {#name, run_##name, run_lanes_##name, sgd_##name, adam_##name, all_finite_##name}
 
 /* clang has no such pragma; it gets what its flags ask for */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -103,7 +105,11 @@ typedef struct {
     const Isa *isa;
     double *scratch; /* of one run; a second run at the same time makes its own */
     int busy;
+    int64_t *finite; /* pairs: ranges of slots, the end excluded, whose numbers must be finite */
+    long finite_count;
 } Machine;
+
+enum { NOT_FINITE = -2 }; /* as in compiler/program.py; -1 is: all is well */
 
 /* Programs shorter than this keep the global lock: handing it on would take longer. */
 static const double BRIEF = 1e6;
@@ -122,6 +128,7 @@ static void machine_free(PyObject *self)
     free(machine->plan.stream.words);
     free(machine->plan.pool);
     free(machine->scratch);
+    free(machine->finite);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -210,6 +217,17 @@ static PyObject *machine_run(PyObject *self, PyObject *from)
     Py_RETURN_NONE;
 }
 
+/* Whether all numbers that must be finite are; slots are `lanes` numbers apart. */
+static int is_finite(const Machine *machine, const double *values, long lanes)
+{
+    for (long k = 0; k < machine->finite_count; k++) {
+        const long first = machine->finite[2 * k], end = machine->finite[2 * k + 1];
+        if (!machine->isa->all_finite((end - first) * lanes, values + first * lanes))
+            return 0;
+    }
+    return 1;
+}
+
 #include "vm_step.h"
 #include "vm_batch.h"
 
@@ -281,13 +299,36 @@ static const char *decode(Plan *plan, const Py_buffer *words, const Py_buffer *p
     return write_stream(&plan->stream, plan->codes, count) < 0 ? "no memory" : NULL;
 }
 
+/* Remember which ranges of slots must be finite. */
+static int keep_finite(Machine *machine, PyObject *from)
+{
+    Py_buffer view;
+    if (get_buffer(from, &view, 'q', 0, "finite"))
+        return -1;
+    const int64_t *pairs = view.buf;
+    const long count = length_of(&view);
+    int fits = count % 2 == 0;
+    for (long k = 0; k + 1 < count && fits; k += 2)
+        fits = pairs[k] >= 0 && pairs[k] <= pairs[k + 1] && pairs[k + 1] <= machine->plan.size;
+    if (!fits)
+        PyErr_SetString(PyExc_ValueError, "load: ranges that lie outside the buffer.");
+    else if (count && !(machine->finite = malloc(view.len)))
+        fits = 0, PyErr_NoMemory();
+    if (fits && count) {
+        memcpy(machine->finite, pairs, view.len);
+        machine->finite_count = count / 2;
+    }
+    PyBuffer_Release(&view);
+    return fits ? 0 : -1;
+}
+
 static PyObject *load(PyObject *module, PyObject *arguments)
 {
-    PyObject *words, *pool, *numbers;
+    PyObject *words, *pool, *numbers, *finite = NULL;
     Py_ssize_t size;
     const char *name = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOn|z:load", &words, &pool, &numbers, &size, &name))
+    if (!PyArg_ParseTuple(arguments, "OOOn|zO:load", &words, &pool, &numbers, &size, &name, &finite))
         return NULL;
     const Isa *isa = NULL;
     for (int k = 0; k < ISAS && !isa; k++)
@@ -316,11 +357,11 @@ static PyObject *load(PyObject *module, PyObject *arguments)
         const char *wrong = decode(&machine->plan, &w, &p, &x);
         if (!wrong && !(machine->scratch = aligned(machine->plan.scratch)))
             wrong = "no memory";
-        if (wrong) {
+        if (wrong)
             PyErr_Format(PyExc_ValueError, "load: instruction %ld has %s.", machine->plan.count,
                          wrong);
+        if (wrong || (finite && keep_finite(machine, finite) < 0))
             Py_CLEAR(machine);
-        }
     }
     PyBuffer_Release(&w);
     PyBuffer_Release(&p);
@@ -342,7 +383,7 @@ static PyObject *list_isas(PyObject *module, PyObject *nothing)
 }
 
 static PyMethodDef functions[] = {
-    {"load", load, METH_VARARGS, "load(words, pool, numbers, size, isa=None) -> Machine"},
+    {"load", load, METH_VARARGS, "load(words, pool, numbers, size, isa=None, finite=…) -> Machine"},
     {"isas", list_isas, METH_NOARGS, "The instruction sets of this processor, best first."},
     {NULL, NULL, 0, NULL},
 };

@@ -132,6 +132,10 @@ static int run_job(const Machine *machine, const Job *job, const double *values,
                 *row += e;
                 return 1;
             }
+        if (!is_finite(machine, block, lanes)) {
+            *guard = NOT_FINITE;
+            return 1;
+        }
         read_lanes(job, block, *row, rows);
     }
     return 0;

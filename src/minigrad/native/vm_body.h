@@ -110,7 +110,7 @@ static void KERNEL(call)(const Code *c, long n, double *out, const double *const
     if (c->kind == MAP)
         KERNEL(map)(c->op, n, out, p[1], p[2], p[3]);
     else
-        KERNEL(vjp)(c->op, c->which, (c->flags & SKIPS) != 0, n, out, p[1], p[2], p[3], p[4], p[5]);
+        KERNEL(vjp)(c->op, c->which, n, out, p[1], p[2], p[3], p[4], p[5]);
 }
 
 #define ADD_TO(T) AT(T, out) += OF(T, x)
@@ -206,6 +206,25 @@ static int KERNEL(choose)(const Code *c, double *v, Fault *fault)
 #include "vm_lanes.h"
 
 #include "vm_brief.h"
+
+/* ---- what must be finite ---- */
+
+typedef int64_t KERNEL(bits) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+
+/* x - x is 0, all bits of it, unless x is inf or nan. */
+static int KERNEL(all_finite)(long n, const double *x)
+{
+    KERNEL(bits) rest = {0};
+    long e = 0;
+    for (; e + LANES <= n; e += LANES)
+        rest |= (KERNEL(bits))(OF(KERNEL(vec), x) - OF(KERNEL(vec), x));
+    int64_t any = 0;
+    for (int j = 0; j < LANES; j++)
+        any |= rest[j];
+    for (; e < n; e++)
+        any |= x[e] - x[e] != 0.0;
+    return !any;
+}
 
 /* ---- optimisers: the formulas of bulk.py, operation by operation ---- */
 

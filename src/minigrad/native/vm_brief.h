@@ -51,8 +51,7 @@ static const int32_t *KERNEL(brief_vjp)(const int32_t *s, long n, double *v, dou
     const int32_t *out = s + 2, *next = KERNEL(operands)(out + n, s[0] >> 16, n, v, scratch, p);
     const int flags = s[1] >> 8;
     double *result = scratch + MOST_REFS * CHUNK;
-    KERNEL(vjp)(s[0] & 0xffff, s[1] & 0xff, (flags & SKIPS) != 0, n, result, p[1], p[2], p[3], p[4],
-                p[5]);
+    KERNEL(vjp)(s[0] & 0xffff, s[1] & 0xff, n, result, p[1], p[2], p[3], p[4], p[5]);
     if (flags & STORES)
         for (long e = 0; e < n; e++)
             v[out[e]] = result[e];

@@ -176,13 +176,13 @@ static void KERNEL(lanes_largest)(const Code *c, double *v, long lanes, double *
             for (long t = 0; t < c->d2; t++) {
                 const double *x = KERNEL(lane)(&c->r[1], c, v, lanes, i0, i1, t);
                 for (long e = 0; e < lanes; e++) {
-                    const int more = t == 0 || x[e] > most[e] || x[e] != x[e];
+                    const int more = t == 0 || x[e] > most[e];
                     most[e] = more ? x[e] : most[e];
                     place[e] = more ? (double)t : place[e];
                 }
             }
             for (long e = 0; e < lanes; e++)
-                place[e] = c->kind == MAX ? most[e] : most[e] != most[e] ? 0.0 : place[e];
+                place[e] = c->kind == MAX ? most[e] : place[e];
         }
 }
 

@@ -20,7 +20,7 @@
 enum { EACH, MAP, VJP, SUM, DOT, MM, MAX, ARGMAX, TAKE, PUT, GET, FILL, KINDS };
 enum { COPY, NEG, ADD, SUB, MUL, GAIN, LOSE, GAIN_MUL, EACHES };
 enum { AFFINE, ROWS, CELLS };
-enum { STORES = 1, SKIPS = 2, REPEATS = 4 }; /* REPEATS: results of a product share slots */
+enum { STORES = 1, REPEATS = 2 }; /* REPEATS: results of a product share slots */
 
 enum {
     HEAD_WORDS = 9, /* kind op which flags d0 d1 d2 number operands */

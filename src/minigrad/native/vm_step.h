@@ -192,7 +192,9 @@ static PyObject *machine_step(PyObject *self, PyObject *const *args, Py_ssize_t 
             result = run_once(machine, values);
         if (!result)
             failed = failed_guard(&guards, values, 1, 0);
-        if (!result && failed < 0 && args[3] != Py_None)
+        if (!result && failed < 0 && !is_finite(machine, values, 1))
+            failed = NOT_FINITE;
+        if (!result && failed == -1 && args[3] != Py_None)
             result = update(machine, values, args[3]);
         release_guards(&guards);
     }

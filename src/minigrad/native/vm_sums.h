@@ -175,11 +175,11 @@ static void KERNEL(largest)(const Code *c, double *v, double *scratch)
             long place = 0;
             for (long t = 1; t < c->d2; t++) {
                 const double x = p[t * s];
-                if (x > most || x != x)
+                if (x > most)
                     most = x, place = t;
             }
             v[KERNEL(start)(&c->r[0], c, i0, i1)] =
-                c->kind == MAX ? most : most != most ? 0.0 : (double)place;
+                c->kind == MAX ? most : (double)place;
         }
 }
 

@@ -61,7 +61,8 @@ class Prepared:
             raise RuntimeError("minigrad._vm is not there: minigrad was installed uncompiled.")
         code = encode(program)
         self.program = program
-        self._machine = _vm.load(code.words, code.pool, code.numbers, code.size, isa)
+        finite = np.array(program.finite, dtype=np.int64).reshape(-1)
+        self._machine = _vm.load(code.words, code.pool, code.numbers, code.size, isa, finite)
         self.run: Callable[[Array], None] = self._machine.run
 
     def values(self) -> Array:
@@ -77,8 +78,8 @@ class Prepared:
     ) -> int:
         """Copy inputs in, run, look at the guards, and let the optimiser take its step.
 
-        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed; the
-        optimiser has then done nothing.
+        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed, or
+        NOT_FINITE; the optimiser has then done nothing.
         """
         failed: int = self._machine.step(
             values,
@@ -86,7 +87,7 @@ class Prepared:
             None if guards is None else (guards.slots, guards.numbers),
             None if optimiser is None else _spelled(optimiser),
         )
-        if failed < 0 and isinstance(optimiser, Adam):
+        if failed == -1 and isinstance(optimiser, Adam):
             optimiser.steps += 1
         return failed
 

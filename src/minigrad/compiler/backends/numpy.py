@@ -18,7 +18,7 @@ import numpy as np
 from ...arrays import ArrayMath
 from ...bulk import adam, sgd
 from ..maps import MAPS
-from ..program import Instruction, Ref
+from ..program import NOT_FINITE, Instruction, Ref
 
 __all__ = ["Adam", "Guards", "Prepared", "Sgd", "fresh", "prepare"]
 
@@ -26,7 +26,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Runner = Callable[[Array], None]
 
 _MATH = ArrayMath(np)
-_IN_TURN = 64  # sums of up to so many terms are added term after term, as the eager engine does
+_IN_TURN = 64  # up to so many terms, a loop over them is quicker than `accumulate`
 _BLOCK = 4096  # rows of a batch that are run at once
 
 
@@ -188,8 +188,7 @@ def _vjp(i: Instruction) -> Runner:
 
     def run(values: Array) -> None:
         g, y, *xs = [arg.read(values) for arg in args]
-        new = g * op.derivatives(_MATH, y, *xs)[which]
-        put(values, np.where(g == 0.0, 0.0, new) if i.skips else new)
+        put(values, g * op.derivatives(_MATH, y, *xs)[which])
 
     return run
 
@@ -204,11 +203,13 @@ def _fill(i: Instruction) -> Runner:
 
 
 def _total(terms: Array, start: Array | None) -> Array:
-    """Add up axis 1."""
+    """Add up axis 1, term after term, as the eager engine does."""
+    total: Array = terms[:, 0].copy() if start is None else start + terms[:, 0]
     if terms.shape[1] > _IN_TURN:
-        total: Array = terms.sum(axis=1)
-        return total if start is None else start + total
-    total = terms[:, 0].copy() if start is None else start + terms[:, 0]
+        terms = terms.copy()
+        terms[:, 0] = total
+        last: Array = np.add.accumulate(terms, axis=1)[:, -1]
+        return last
     for k in range(1, terms.shape[1]):
         total += terms[:, k]
     return total
@@ -254,10 +255,13 @@ def _largest(i: Instruction) -> Runner:
 
     def run(values: Array) -> None:
         found = a.read(values)
-        new = found.max(axis=1)
-        if i.kind == "argmax":
-            new = np.where(np.isnan(new), 0, found.argmax(axis=1))
-        out.write(values, new)
+        # A nan is never greater, so it counts only where the search starts.
+        first = np.isnan(found[:, :1])
+        found = np.where(np.isnan(found) & ~first, -np.inf, found)
+        found = np.where(first, found[:, :1], found)
+        places = found.argmax(axis=1)
+        largest = np.take_along_axis(found, places[:, None], axis=1)[:, 0]
+        out.write(values, places if i.kind == "argmax" else largest)
 
     return run
 
@@ -337,6 +341,8 @@ class Prepared:
     def __init__(self, program: Any) -> None:
         self.program = program
         self._runners = [_RUNNERS[i.kind](i) for i in program.instructions]
+        ranges = [np.arange(first, end) for first, end in program.finite]
+        self._finite = np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
 
     def values(self) -> Array:
         """Make a buffer to run in: inputs go to its first slots, results are in the others."""
@@ -348,6 +354,9 @@ class Prepared:
             for runner in self._runners:
                 runner(values)
 
+    def _is_finite(self, values: Array) -> bool:
+        return bool(np.isfinite(values[self._finite]).all())
+
     def step(
         self,
         values: Array,
@@ -357,8 +366,8 @@ class Prepared:
     ) -> int:
         """Copy inputs in, run, look at the guards, and let the optimiser take its step.
 
-        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed; the
-        optimiser has then done nothing.
+        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed, or
+        NOT_FINITE; the optimiser has then done nothing.
         """
         for slot, numbers in inputs:
             values[slot : slot + len(numbers)] = numbers
@@ -366,6 +375,8 @@ class Prepared:
         failed = guards.failed(values) if guards is not None else None
         if failed is not None:
             return failed[0]
+        if not self._is_finite(values):
+            return NOT_FINITE
         if optimiser is not None:
             optimiser.apply(values)
         return -1
@@ -386,7 +397,8 @@ class Prepared:
         `columns` has pairs (slot, array): an array of shape (count,) goes to that slot, one of
         shape (count, width) to that slot and those after it. All other inputs are taken from
         `values`. `outputs` are arrays of the same two shapes, filled in. Returns the totals of
-        slots `sums` over all rows, and (guard, row) of a guard that failed, or None.
+        slots `sums` over all rows, and (guard, row) of a guard that failed, or None; in place of
+        the guard, NOT_FINITE.
         """
         chosen = np.asarray(sums, dtype=np.int64)
         totals = np.zeros(len(chosen))
@@ -400,6 +412,8 @@ class Prepared:
             failed = guards.failed(block) if guards is not None else None
             if failed is not None:
                 return totals, (failed[0], start + failed[1])
+            if not self._is_finite(block):
+                return totals, (NOT_FINITE, start)
             for slot, column in outputs:
                 rows = column[start:stop]
                 width = 1 if column.ndim == 1 else column.shape[1]

@@ -1,0 +1,237 @@
+"""Now and then a replay is compared with the function itself.
+
+No list of what a function may depend on is ever complete. So, besides all guards, a call in so many
+also runs the function as it is written, and value and gradients are compared. How many is a matter
+of cost: audits take at most `SHARE` of the time that replays take (`Schedule`).
+
+Rounding makes a difference too, and where a number sits on an edge (of a `relu`, of a `where`) it
+can make a large one. So a difference is not believed at once: the function is traced again. If the
+new program agrees with the old one, the old one is not stale. Start at `difference`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..modes import recording
+from ..names import plural
+from ..scalar import Value, gradients_and_scale
+from .pytree import Flat
+from .reading import Reading, plain_number
+from .untraced import StandIns
+from .variant import Variant, opened, place_of
+
+__all__ = ["Schedule", "agree", "clock", "difference", "measured", "mode_of", "reasons"]
+
+SHARE = 0.03  # of the time that replays take: nobody notices
+_FIRST = 8  # calls until the time of one is taken: the first ones are slower than the rest
+_TOO_LARGE = 5_000_000  # operations: a graph of so many nodes may not fit into memory
+_NEVER = 1 << 62
+_ULP = 2.0**-53
+_MODES = (True, False, "always", "warn")
+
+
+def mode_of(asked: Any) -> Any:
+    """Return the mode that was asked for; None: the one that MINIGRAD_AUDIT names."""
+    if asked is None:
+        named = os.environ.get("MINIGRAD_AUDIT", "")
+        asked = {"": True, "1": True, "0": False, "off": False}.get(named.lower(), named.lower())
+    if not any(asked is mode or (asked == mode and isinstance(asked, str)) for mode in _MODES):
+        raise ValueError(
+            f"audit={asked!r}: choose True (now and then), 'always', 'warn' (now and then, and go "
+            "on with a warning) or False."
+        )
+    return asked
+
+
+class Schedule:
+    """When the next audit is due, counted in calls: looking at a clock takes too long for that."""
+
+    def __init__(self, mode: Any) -> None:
+        self.mode = mode
+        self.left = _FIRST
+        self.count = 0  # audits so far
+        self.cost = 0.0  # seconds that one takes; until the first, what the trace took
+        self.is_timed = False
+        if mode is False:
+            self.left = _NEVER
+        elif mode == "always":
+            self.left = 1
+
+    def traced(self, variant: Variant) -> None:
+        """A new program is there."""
+        self.cost = max(self.cost, variant.seconds)
+        if self.mode in (True, "warn") and not self.is_timed:
+            self.left = _FIRST
+
+    def is_due(self, variant: Variant) -> bool:
+        """Tell whether this call is to be audited, its turn having come."""
+        return (self.is_timed or self.mode == "always") and variant.nodes <= _TOO_LARGE
+
+    def took(self, replay: float, audit: float | None) -> None:
+        """Fix the next turn by what a replay takes, and what the audit took if there was one."""
+        if audit is not None:
+            self.count += 1
+            self.cost = audit
+        self.is_timed = True
+        self.left = 1
+        if self.mode != "always":
+            self.left = max(1, math.ceil(self.cost / (SHARE * max(replay, 1e-7))))
+
+    def said(self, variant: Variant) -> str:
+        """Say what becomes of a function."""
+        if self.mode is False:
+            return "Not audited (audit=False)."
+        if variant.nodes > _TOO_LARGE:
+            return f"Not audited: {plural(variant.nodes, 'operation')} are too many to run again."
+        often = "every call" if self.mode == "always" else f"at most {SHARE:.0%} of the time"
+        return (
+            f"Audited against the function itself: {often}, {plural(self.count, 'audit')} so far."
+        )
+
+
+class Numbers:
+    """What a replay, or the function itself, came to."""
+
+    def __init__(self, results: Sequence[float], slopes: dict[int, float], scale: float) -> None:
+        self.results = list(results)
+        self.slopes = slopes  # of the first result, by id of the Value or place of the argument
+        self.scale = scale  # what rounding errors of the first result are relative to
+
+
+def measured(variant: Variant, flat: Flat) -> Numbers | None:
+    """Run a program; None if a guard fails. May raise NotFinite."""
+    purposes = [key for key in variant.machines if isinstance(key, tuple) and key[0] == 0]
+    purpose = purposes[0] if purposes else "value"
+    machine = variant.machine(purpose)
+    with machine.lock:
+        if machine.run(variant.captured, flat.numbers) >= 0:
+            return None
+        program, values = machine.program, machine.values
+        results = [values.item(at) for at in program.results]
+        slopes: dict[int, float] = {}
+        if purpose != "value":
+            found = values[program.adjoints : program.adjoints + program.inputs].tolist()
+            slopes = dict(zip(map(id, variant.captured), found, strict=False))
+            places = variant.value_places if purpose[1] == "values" else range(len(flat.numbers))
+            slopes.update((at, found[program.parameters + at]) for at in places)
+            slopes.update((at, 0.0) for at in variant.wholes if at in slopes)
+    return Numbers(results, slopes, 0.0)
+
+
+def difference(function: Callable[..., Any], variant: Variant, flat: Flat, here: Numbers) -> str:
+    """Run the function as it is; say in what a replay differs from that, or return ""."""
+    given = StandIns(flat)
+    try:
+        with recording():
+            output = function(*given.args, **given.kwargs)
+    except Exception as error:
+        return f"the function itself raises {type(error).__name__}: {error}"
+    results: list[Any] = []
+    shape = opened(output, results, given.leaves)
+    if not _alike(variant.outputs, shape, results):
+        return "the function itself returns something of another structure"
+    theirs = _truth(results, variant, given, here)
+    if theirs is None:
+        return "the function itself returns something of another structure"
+    return _told(here, theirs)
+
+
+def _truth(results: list[Any], variant: Variant, given: StandIns, here: Numbers) -> Numbers | None:
+    if len(results) != len(here.results):
+        return None
+    numbers = [plain_number(x) for x in results]
+    first = results[0] if results else None
+    if isinstance(first, Reading):
+        first = first.node
+    if not isinstance(first, Value) or not here.slopes:
+        return Numbers(numbers, {}, max(map(abs, numbers), default=0.0))
+    captured = [value for value in variant.captured if id(value) in here.slopes]
+    places = [at for at in range(len(given.leaves)) if at in here.slopes]
+    wanted = [*captured, *(given.leaves[at] for at in places)]
+    found, scale = gradients_and_scale(first, wanted)
+    slopes = dict(zip([*map(id, captured), *places], found, strict=True))
+    slopes.update((at, 0.0) for at in given.wholes() if at in slopes)
+    return Numbers(numbers, slopes, scale)
+
+
+def agree(a: Numbers, b: Numbers) -> bool:
+    """Tell whether two programs came to the same."""
+    return len(a.results) == len(b.results) and not _told(a, b)
+
+
+def _told(here: Numbers, there: Numbers) -> str:
+    """Say which numbers differ beyond rounding."""
+    scale = there.scale if math.isfinite(there.scale) else 0.0
+    for k, (x, y) in enumerate(zip(here.results, there.results, strict=True)):
+        if not _near(x, y, 1e-6 * abs(y) + 1e4 * _ULP * scale):
+            which = "" if len(here.results) == 1 else f", as result number {k}"
+            return f"replayed it gives {x!r}, the function itself {y!r}{which}"
+    shared = [key for key in there.slopes if key in here.slopes]
+    largest = max((abs(there.slopes[key]) for key in shared), default=0.0)
+    room = 1e-6 * largest if math.isfinite(largest) else math.inf
+    for key in shared:
+        x, y = here.slopes[key], there.slopes[key]
+        if not _near(x, y, room):
+            return f"replayed, a derivative is {x!r}, of the function itself it is {y!r}"
+    return ""
+
+
+def _near(x: float, y: float, room: float) -> bool:
+    if math.isfinite(x) and math.isfinite(y):
+        return abs(x - y) <= room
+    return x == y or (math.isnan(x) and math.isnan(y))
+
+
+def _alike(ours: Any, theirs: Any, results: list[Any]) -> bool:
+    """Compare the shapes of two outputs; a number that we trace may be a plain one there."""
+    at = place_of(ours)
+    if at is not None:
+        if isinstance(theirs, (int, float)):
+            results.insert(at, float(theirs))
+            return True
+        return place_of(theirs) is not None
+    if type(ours) is not type(theirs):
+        return False
+    if isinstance(ours, (list, tuple)):
+        return len(ours) == len(theirs) and all(
+            _alike(x, y, results) for x, y in zip(ours, theirs, strict=True)
+        )
+    if isinstance(ours, dict):
+        return list(ours) == list(theirs) and all(
+            _alike(ours[key], theirs[key], results) for key in ours
+        )
+    if isinstance(ours, np.ndarray) and ours.dtype.kind == "O":
+        return ours.shape == theirs.shape and all(
+            _alike(x, y, results) for x, y in zip(ours.flat, theirs.flat, strict=True)
+        )
+    if isinstance(ours, np.ndarray):
+        return bool(np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"))
+    if isinstance(ours, (int, float, str, bytes, np.generic)):
+        return bool(ours == theirs or repr(ours) == repr(theirs))  # nan is nan
+    return True  # an object of the user's: another one of its kind, perhaps
+
+
+def reasons(stale: Variant, fresh: Variant) -> str:
+    """Name what can be named of the reasons for which a program has become stale."""
+    found = []
+    old, new = stale.program.constants.tolist(), fresh.program.constants.tolist()
+    moved = [(x, y) for x, y in zip(old, new, strict=False) if x != y and len(old) == len(new)]
+    if moved:
+        shown = ", ".join(f"{x:g} is {y:g} now" for x, y in moved[:3])
+        found.append(f"Of the numbers that were frozen, {shown}.")
+    beyond = getattr(fresh.watch, "cannot_follow", [])
+    if beyond:
+        found.append(f"It may depend on {', '.join(beyond[:5])}, which nobody can watch.")
+    return " ".join(found)
+
+
+def clock() -> float:
+    """Tell the time, in seconds."""
+    return perf_counter()

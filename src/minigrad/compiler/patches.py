@@ -1,0 +1,166 @@
+"""What stands in for Python's own functions while a function is traced.
+
+`max(xs)` compares, and so would tie the program to the place of the largest; `math.exp(x.data)`
+asks for the number, and so would tie it to that. Both are kept open for whatever belongs to the
+trace. For everything else, in this thread or in others, they do what they always do. (`from math
+import exp` is out of reach: that one asks for the number.) Sources of randomness that have no state
+to compare are heard of here too. Start at `patched`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..coerce import is_number
+from ..ops import OPS
+from ..scalar import Value, apply
+from .reading import Argument, Reading, Scribe
+
+__all__ = ["patched"]
+
+# What math's functions ask of their argument: they raise where a program would go on with nan.
+_ANY: Callable[[Any], Any] = lambda x: True  # noqa: E731
+_FINITE: Callable[[Any], Any] = lambda x: abs(x) < inf  # noqa: E731
+_DOMAINS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("tanh", "atan", "erf", "erfc", "fabs"), _ANY),
+    **dict.fromkeys(("sin", "cos", "tan"), _FINITE),
+    **dict.fromkeys(("exp", "expm1", "sinh", "cosh"), _ANY),
+    **dict.fromkeys(("asin", "acos"), lambda x: abs(x) <= 1),
+    "log": lambda x: x > 0,
+    "log1p": lambda x: x > -1,
+    "sqrt": lambda x: x >= 0,
+}
+_MAY_OVERFLOW = ("exp", "expm1", "sinh", "cosh")
+
+
+@contextmanager
+def patched(scribe: Scribe) -> Iterator[None]:
+    """Have the functions of this room in force while a function is traced."""
+    plain = [(room, name, getattr(room, name)) for room, name in _PATCHES]
+    for room, name, function in plain:
+        setattr(room, name, _PATCHES[room, name](scribe, function))
+    try:
+        yield
+    finally:
+        for room, name, function in plain:
+            setattr(room, name, function)
+
+
+def _belongs(x: Any, scribe: Scribe) -> bool:
+    return (isinstance(x, Reading) and x.scribe is scribe) or (
+        isinstance(x, Value) and scribe.is_here()
+    )
+
+
+# ---- max and min ---------------------------------------------------------------------------------
+
+
+def _chooser(flip: Callable[[Any], Any]) -> Any:
+    def opened(scribe: Scribe, plain: Any) -> Any:
+        def choose(*arguments: Any, **options: Any) -> Any:
+            if options or not arguments:
+                return plain(*arguments, **options)
+            if len(arguments) == 1:
+                arguments = (list(arguments[0]),)
+                xs = arguments[0]
+            else:
+                xs = list(arguments)
+            if not any(_belongs(x, scribe) for x in xs):
+                return plain(*arguments)
+            if not all(isinstance(x, (Reading, Value)) or is_number(x) for x in xs):
+                return plain(*arguments)
+            flipped = [flip(x) for x in xs]
+            if any(isinstance(x, Value) for x in xs):
+                return scribe.largest(flipped)[1]._taken_from(xs)
+            if len({type(getattr(x, "number", x)) for x in xs}) > 1:
+                return plain(*arguments)  # which kind of number comes out depends on the place
+            return flip(scribe.highest(flipped))
+
+        return choose
+
+    return opened
+
+
+# ---- math ----------------------------------------------------------------------------------------
+
+
+def _function(name: str) -> Any:
+    row, is_defined = OPS["abs" if name == "fabs" else name], _DOMAINS[name]
+
+    def opened(scribe: Scribe, plain: Any) -> Any:
+        def compute(*arguments: Any) -> Any:
+            x = arguments[0] if len(arguments) == 1 else None
+            if not isinstance(x, (Reading, Argument)) or x.scribe is not scribe:
+                return plain(*arguments)
+            read = x if isinstance(x, Reading) else x._read()
+            number = plain(read.number)  # raises as it would outside
+            bool(is_defined(read))  # a guard: and at other calls too
+            result = Reading(scribe, apply(row, read.node), number)
+            if name in _MAY_OVERFLOW and number < inf:
+                bool(abs(result) < inf)
+            return result
+
+        return compute
+
+    return opened
+
+
+def _is_nan(scribe: Scribe, plain: Any) -> Any:
+    def compute(x: Any) -> Any:
+        if isinstance(x, (Reading, Argument)) and x.scribe is scribe:
+            read = x if isinstance(x, Reading) else x._read()
+            return read != read  # noqa: PLR0124 - only a nan is
+        return plain(x)
+
+    return compute
+
+
+# ---- randomness without a state ------------------------------------------------------------------
+
+
+def _unseeded(scribe: Scribe, plain: Any) -> Any:
+    def make(*arguments: Any, **options: Any) -> Any:
+        if scribe.is_here() and not arguments and not options:
+            scribe.drew()
+        return plain(*arguments, **options)
+
+    return make
+
+
+def _reseeded(scribe: Scribe, plain: Any) -> Any:
+    def seed(self: random.Random, *arguments: Any, **options: Any) -> None:
+        if scribe.is_here() and arguments in ((), (None,)) and not options:
+            scribe.drew()
+        plain(self, *arguments, **options)
+
+    return seed
+
+
+def _drawn(scribe: Scribe, plain: Any) -> Any:
+    def draw(*arguments: Any) -> Any:
+        if scribe.is_here():
+            scribe.drew()
+        return plain(*arguments)
+
+    return draw
+
+
+_PATCHES: dict[tuple[Any, str], Any] = {
+    (builtins, "max"): _chooser(lambda x: x),
+    (builtins, "min"): _chooser(lambda x: -x),
+    **{(math, name): _function(name) for name in _DOMAINS},
+    (math, "isnan"): _is_nan,
+    (np.random, "default_rng"): _unseeded,
+    (os, "urandom"): _drawn,
+    (random, "_urandom"): _drawn,  # the same, for SystemRandom
+    (random.Random, "seed"): _reseeded,
+}

@@ -1,0 +1,48 @@
+"""Is a text of a number only shown, or does something depend on it?
+
+`print(f"{loss.data:.4f}")` inside a compiled function must not tie the program to the number: the
+text goes to the screen, and what the statement came to is thrown away. `key = f"{x.data:.1f}"`
+must. The code tells: after the call there is nothing but the order to forget the result.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from functools import lru_cache
+from types import CodeType, FrameType
+
+__all__ = ["is_only_shown"]
+
+_PACKAGE = __name__.split(".", maxsplit=1)[0]
+# What comes first tells: POP_TOP forgets a result, all others make something of it.
+_USES = (
+    *("STORE", "RETURN", "POP_JUMP", "JUMP", "COMPARE", "CONTAINS", "IS_OP", "YIELD", "UNPACK"),
+    *("GET_ITER", "LIST_APPEND", "SET_ADD", "MAP_ADD", "FOR_ITER", "RAISE", "TO_BOOL", "COPY"),
+)
+
+
+def is_only_shown() -> bool:
+    """Tell whether the text that is being made is part of a statement whose result is dropped."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not _is_users(frame):
+        frame = frame.f_back  # the logging module writes texts for others
+    return frame is not None and _is_dropped(frame.f_code, frame.f_lasti)
+
+
+def _is_users(frame: FrameType) -> bool:
+    top = str(frame.f_globals.get("__name__", "")).split(".", maxsplit=1)[0]
+    if top == _PACKAGE or (top in sys.stdlib_module_names and top != "__main__"):
+        return False
+    return "site-packages" not in frame.f_code.co_filename
+
+
+@lru_cache(maxsize=1024)
+def _is_dropped(code: CodeType, at: int) -> bool:
+    for step in dis.get_instructions(code):
+        if step.offset > at:
+            if step.opname == "POP_TOP":
+                return True
+            if step.opname.startswith(_USES):
+                return False
+    return False

@@ -1,0 +1,87 @@
+"""A function run as it is, on arguments that stand for those of a compiled call.
+
+What a trace gets, Values for floats, and for whole numbers objects that stay open in arithmetic,
+the function gets here too; but nobody writes down what it does, and nothing is guarded. So it can
+be differentiated by the same arguments, by the same rules. See `StandIns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import ieee
+from ..graph import topological_order
+from ..ops import first_largest
+from ..scalar import Value
+from .pytree import Flat, Lifted, mapped
+from .reading import Reading, plain_number
+
+__all__ = ["StandIns"]
+
+
+class StandIns:
+    """Arguments for one run of a function, with a leaf for each number in them.
+
+    It is the scribe (see `reading.Scribe`) of the whole numbers: nobody guards anything here.
+    """
+
+    def __init__(self, flat: Flat) -> None:
+        self.leaves: list[Value] = []  # in the order of `flatten`
+        self.whole: dict[int, int] = {}  # positions of whole numbers, by the id of their leaf
+        self._used: list[Value] = []
+        self._fixed = flat.fixed
+        self.args, self.kwargs = mapped(flat.tree, self._real, self._whole)
+
+    def _real(self, x: Any) -> Any:
+        if id(x) in self._fixed:
+            return x
+        leaf = Value(x.data, label=x.label) if isinstance(x, Value) else Lifted(x)
+        self.leaves.append(leaf)
+        return leaf
+
+    def _whole(self, x: Any) -> Reading:
+        leaf = Value(float(x))
+        self.whole[id(leaf)] = len(self.leaves)
+        self.leaves.append(leaf)
+        return Reading(self, leaf, int(x))
+
+    def wholes(self) -> list[int]:
+        """List the positions of whole numbers that were used as such."""
+        found: set[int] = set()
+        for node in self._used:
+            under = map(id, topological_order(node, Value._links))
+            found.update(self.whole[at] for at in under if at in self.whole)
+        return sorted(found)
+
+    # ---- as the scribe --------------------------------------------------------------------------
+
+    def special(self, kind: str, operands: tuple[Any, ...], number: float) -> Value:
+        if kind == "take":
+            index, *rows = operands
+            chosen = rows[int(plain_number(index))]
+            return chosen if isinstance(chosen, Value) else Value(plain_number(chosen))
+        return Value(number)
+
+    def largest(self, xs: Sequence[Any]) -> tuple[Any, Any]:
+        _, at = first_largest(ieee, [plain_number(x) for x in xs])
+        return xs[at], at
+
+    def highest(self, xs: Sequence[Any]) -> Reading:
+        found: Reading = xs[self.largest(xs)[1]]
+        return found
+
+    def is_whole(self, node: Value) -> None:
+        self._used.append(node)
+
+    def guard(self, node: Value, number: float, what: str) -> None: ...
+
+    def is_here(self) -> bool:
+        return False
+
+    def drew(self) -> None: ...
+
+    def is_only_shown(self) -> bool:
+        return True
+
+    def born(self, reading: Reading) -> None: ...
