@@ -47,7 +47,7 @@ __all__ = ["HAS_AUDIT", "Verdict", "judge"]
 
 HAS_AUDIT = "audit" in inspect.signature(minigrad.compile).parameters
 WORDS = ("same", "refused", "caught", "limit", "wrong", "crash", "hang")
-_SECONDS = 20.0  # for a row that runs in a process of its own; importing NumPy takes one
+_SECONDS = 10.0  # for a row that runs in a process of its own; importing NumPy takes one
 
 
 @dataclass(frozen=True)

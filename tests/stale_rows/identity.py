@@ -103,7 +103,7 @@ def equal_keys_of_another_kind(compiled):
         yield f(1.0)
 
 
-@row(SAME)
+@row()
 def equal_numbers_of_another_kind(compiled):
     holder = Holder(n=1)
     f = compiled(lambda x: x * len(repr(holder.n)))
@@ -126,7 +126,7 @@ def zero_changes_its_sign(compiled):
     yield g(1.0)
 
 
-@row(SAME)
+@row()
 def an_array_of_zeros_changes_its_sign(compiled):
     zeros = np.zeros(2)
     f = compiled(lambda x: x * math.copysign(1.0, zeros[0]))
@@ -185,7 +185,7 @@ def an_argument_changes_its_class(compiled):
     yield f(1.0, mode)
 
 
-@row(SAME)
+@row()
 def a_class_changes_its_bases(compiled):
     class First:
         def factor(self):

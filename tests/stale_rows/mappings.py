@@ -65,7 +65,7 @@ def the_values_of_a_dict_kept(compiled):
     yield f(1.0)
 
 
-@row(SAME)
+@row()
 def the_items_of_a_dict_kept(compiled):
     inside = {"a": 1.0, "b": 2.0}
     items, keys = inside.items(), inside.keys()
@@ -128,7 +128,7 @@ def a_sequence_of_ones_own(compiled):
     yield f(1.0)
 
 
-@row(SAME)
+@row()
 def a_memoryview_of_an_array(compiled):
     inside = array("d", [1.0, 2.0])
     view = memoryview(inside)
@@ -159,7 +159,7 @@ def a_record_of_a_structured_array(compiled):
     yield f(1.0)
 
 
-@row(SAME)
+@row()
 def one_record_kept(compiled):
     table = np.array([(1.0, 2)], dtype=[("w", "f8"), ("n", "i8")])
     first = table[0]
@@ -200,7 +200,7 @@ def an_array_of_objects_holds_values_and_floats(compiled):
     yield f(1.0)
 
 
-@row(SAME)
+@row()
 def a_weak_dict_of_weights(compiled):
     class Key:
         pass

@@ -50,7 +50,7 @@ def getattr_with_a_default(compiled):
     yield f(1.0)
 
 
-@row(SAME)
+@row()
 def getattr_under_another_name(compiled):
     config = Config(rate=2.0)
     look, word = getattr, "rate"
@@ -60,7 +60,7 @@ def getattr_under_another_name(compiled):
     yield f(1.0)
 
 
-@row(SAME)
+@row()
 def getattr_out_of_a_module_of_helpers(compiled):
     config = Config(rate=2.0)
     words = ["rate"]
@@ -106,7 +106,7 @@ def globals_by_name(compiled):
     yield cells.f(1.0)
 
 
-@row(SAME)
+@row()
 def globals_with_a_name_made_at_run_time(compiled):
     cells = Notebook(compiled)
     cells.run(
@@ -265,7 +265,7 @@ def the_caller_of_the_compiled_function_is_looked_into(compiled):
     yield hot()
 
 
-@row(SAME)
+@row()
 def the_type_of_an_object_has_a_name(compiled):
     class Relu:
         pass
