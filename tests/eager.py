@@ -93,16 +93,18 @@ def _parts(container):
 
 
 class Eager:
-    """A function that is never compiled."""
+    """A function that is never compiled; a `plain` one gets floats as floats."""
 
-    def __init__(self, function):
+    def __init__(self, function, plain=False):
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function, self.plain = function, plain
 
     def __get__(self, instance, owner=None):
         return self if instance is None else Eager(MethodType(self.function, instance))
 
     def __call__(self, *args, **kwargs):
+        if self.plain:
+            return self.function(*args, **kwargs)
         lift = Lift()
         try:
             return self.function(*lift(args), **lift(kwargs))

@@ -43,7 +43,7 @@ from stale_rows import Row, load
 import minigrad
 from minigrad import Value
 
-__all__ = ["HAS_AUDIT", "Verdict", "judge"]
+__all__ = ["HAS_AUDIT", "Outcome", "Verdict", "compared", "eager", "judge", "outcome"]
 
 HAS_AUDIT = "audit" in inspect.signature(minigrad.compile).parameters
 WORDS = ("same", "refused", "caught", "limit", "wrong", "crash", "hang")
@@ -64,27 +64,33 @@ class Verdict:
 class Way:
     """What a row gets as `compiled`."""
 
-    def __init__(self, compile: Any, train_step: Any, vmap: Any, **options: Any) -> None:
-        self._compile, self._options = compile, options
-        self.train_step = functools.partial(train_step, **options)
-        self.vmap = functools.partial(vmap, **options)
+    def __init__(self, make: Any, train_step: Any, vmap: Any) -> None:
+        self._make, self.train_step, self.vmap = make, train_step, vmap
 
-    def __call__(self, function: Any = None, **options: Any) -> Any:
+    def __call__(self, function: Any = None, *, plain: bool = False, **options: Any) -> Any:
+        """Compile; `plain` says that its users, uncompiled, give it floats and no Values."""
         if function is None:
-            return functools.partial(self, **options)
-        return self._compile(function, **options, **self._options)
+            return functools.partial(self, plain=plain, **options)
+        return self._make(function, plain, **options)
 
 
 def eager() -> Way:
-    return Way(lambda function, **_: Eager(function), train_step, Rows)
+    return Way(lambda function, plain, **_: Eager(function, plain), train_step, Rows)
 
 
-def compiled() -> Way:
-    return Way(minigrad.compile, minigrad.train_step, minigrad.vmap)
+def compiled(**audit: str) -> Way:
+    return Way(
+        lambda function, _, **options: minigrad.compile(function, **options, **audit),
+        *(
+            functools.partial(make, **_accepted(make, audit))
+            for make in (minigrad.train_step, minigrad.vmap)
+        ),
+    )
 
 
-def audited() -> Way:
-    return Way(minigrad.compile, minigrad.train_step, minigrad.vmap, audit="always")
+def _accepted(make: Any, options: dict[str, str]) -> dict[str, str]:
+    known = inspect.signature(make).parameters
+    return {name: value for name, value in options.items() if name in known}
 
 
 # ---- what was to be seen -------------------------------------------------------------------------
@@ -156,7 +162,7 @@ def plain(thing: Any) -> Any:
 def alike(a: Any, b: Any) -> bool:
     """Compare what was seen; numbers but for rounding, and nan with nan."""
     if isinstance(a, float) and isinstance(b, float):
-        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) or (a != a and b != b)
+        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(a) and math.isnan(b))
     if type(a) is not type(b):
         return False
     if isinstance(a, (list, tuple)):
@@ -172,17 +178,30 @@ def judge(row: Row) -> Verdict:
     if row.alone:
         return _judged_alone(row)
     truth = outcome(row, eager())
-    verdict = _compared(truth, outcome(row, compiled()))
+    verdict = compared(truth, outcome(row, compiled()))
     if verdict.word != "wrong":
         return verdict
     if HAS_AUDIT:
-        audit = _compared(truth, outcome(row, audited()))
+        with _environment(MINIGRAD_AUDIT="always"):  # for what takes no audit= itself
+            audit = compared(truth, outcome(row, compiled(audit="always")))
         if audit.word == "caught":
             return audit
     return Verdict("limit", row.limit) if row.limit else verdict
 
 
-def _compared(truth: Outcome, found: Outcome) -> Verdict:
+@contextlib.contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def compared(truth: Outcome, found: Outcome) -> Verdict:
+    """Say how what a compiled run has shown compares with the truth."""
     error = found.error
     if error is not None and type(error).__name__ == "AuditError":
         return Verdict("caught", _words(error))
@@ -224,9 +243,7 @@ def _brief(seen: Any) -> str:
 def _judged_alone(row: Row) -> Verdict:
     command = [sys.executable, str(Path(__file__).resolve()), "--row", row.id]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, check=True
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)
     except subprocess.TimeoutExpired:
         return Verdict("hang", f"not done after {_SECONDS:g} seconds")
     return Verdict(**json.loads(done.stdout.splitlines()[-1]))

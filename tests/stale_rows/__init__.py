@@ -6,15 +6,16 @@ compiled and with `minigrad.compile`, and what it yields has to agree. So no row
 
     row = catalogue("wrappers and decorators")
 
-    @row(SAME)                                    # what is accepted; without, all but a wrong number
-    def a_wrapper_reads_a_variable(compiled):     # the name of the row
+    @row(SAME)                                   # what is accepted; without: all but what is wrong
+    def a_wrapper_reads_a_variable(compiled):    # the name of the row
         scale = 2.0
         ...
         yield f(1.0)
         scale = 9.0
         yield f(1.0)
 
-`compiled(f)` is `minigrad.compile(f)`; `compiled.train_step` and `compiled.vmap` are those. Each
+`compiled(f)` is `minigrad.compile(f)`; `compiled.train_step` and `compiled.vmap` are those. With
+`plain=True` the function gets floats as floats in the uncompiled run, where it is Values else. Each
 module here is a class of rows. A row may do what it likes to modules whose names begin with
 `user_`, to built-in names, the environment and the random generators: `stale.py` puts them back.
 """
@@ -37,7 +38,16 @@ import numpy as np
 import minigrad
 from minigrad import Value
 
-__all__ = ["CATALOGUE", "SAME", "Notebook", "Row", "catalogue", "load", "user_module"]
+__all__ = [
+    "CATALOGUE",
+    "NEVER_WRONG",
+    "SAME",
+    "Notebook",
+    "Row",
+    "catalogue",
+    "load",
+    "user_module",
+]
 
 SAME = frozenset({"same"})  # where users would insist on the right number
 NEVER_WRONG = frozenset({"same", "refused", "caught"})

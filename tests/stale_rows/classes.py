@@ -150,7 +150,7 @@ def a_metaclass_has_an_attribute(compiled):
 @row()
 def a_metaclass_has_a_property(compiled):
     class Meta(type):
-        table = {"k": 2.0}
+        table = {"k": 2.0}  # noqa: RUF012
 
         @property
         def k(cls):

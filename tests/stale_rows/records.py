@@ -240,7 +240,9 @@ def flags_are_combined(compiled):
         NORM = enum.auto()
 
     use = Use.BIAS
-    f = compiled(lambda x: x * (2.0 if Use.NORM in use else 1.0) + (1.0 if Use.BIAS in use else 0.0))
+    f = compiled(
+        lambda x: x * (2.0 if Use.NORM in use else 1.0) + (1.0 if Use.BIAS in use else 0.0)
+    )
     yield f(1.0)
     use |= Use.NORM
     yield f(1.0)

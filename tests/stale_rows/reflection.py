@@ -65,7 +65,7 @@ def getattr_out_of_a_module_of_helpers(compiled):
     config = Config(rate=2.0)
     words = ["rate"]
     helper = types.SimpleNamespace(get=builtins.getattr)
-    f = compiled(lambda x: x * sum(map(lambda word: helper.get(config, word), words)))
+    f = compiled(lambda x: x * sum(helper.get(config, word) for word in words))
     yield f(1.0)
     config.rate = 9.0
     yield f(1.0)

@@ -28,18 +28,18 @@ def the_clock(compiled):
 
 @row()
 def the_time_of_day(compiled):
-    f = compiled(lambda x: x * time.time())
+    f = compiled(lambda x: x * (time.time() % 0.5))
     first = f(1.0).data
     time.sleep(0.002)
-    yield f(1.0).data > first
+    yield f(1.0).data != first
 
 
 @row()
 def a_datetime(compiled):
-    f = compiled(lambda x: x * datetime.datetime.now().timestamp())
+    f = compiled(lambda x: x * datetime.datetime.now().microsecond)
     first = f(1.0).data
     time.sleep(0.002)
-    yield f(1.0).data > first
+    yield f(1.0).data != first
 
 
 @row()
@@ -71,15 +71,15 @@ def a_file_is_read(compiled):
 @row()
 def a_file_is_opened_by_name(compiled):
     with tempfile.TemporaryDirectory() as folder:
-        name = os.path.join(folder, "rate.txt")  # noqa: PTH118 - as in old code
+        name = os.path.join(folder, "rate.txt")
 
         def put(text):
-            with open(name, "w") as file:  # noqa: PTH123
+            with open(name, "w") as file:
                 file.write(text)
 
         @compiled
         def f(x):
-            with open(name) as file:  # noqa: PTH123
+            with open(name) as file:
                 return x * float(file.read())
 
         put("2.0")
@@ -127,7 +127,7 @@ def getenv(compiled):
 
 @row()
 def the_working_directory(compiled):
-    f = compiled(lambda x: x * len(os.getcwd()))  # noqa: PTH109
+    f = compiled(lambda x: x * len(os.getcwd()))
     with tempfile.TemporaryDirectory() as folder:
         before = pathlib.Path.cwd()
         os.chdir("/")
@@ -232,7 +232,7 @@ def how_deep_the_stack_is(compiled):
         return f(1.0)
 
     first = f(1.0).data
-    yield (lambda: deeper())().data > first
+    yield deeper().data > first
 
 
 @row()
