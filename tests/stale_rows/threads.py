@@ -145,11 +145,8 @@ def the_name_of_the_thread(compiled):
     f = compiled(lambda x: x * len(threading.current_thread().name))
 
     def called(name):
-        found = []
-        worker = threading.Thread(target=lambda: found.append(f(1.0)), name=name)
-        worker.start()
-        worker.join()
-        return found[0]
+        with ThreadPoolExecutor(1, thread_name_prefix=name) as pool:
+            return pool.submit(f, 1.0).result()
 
     yield called("a"), called("worker")
 
