@@ -1,4 +1,4 @@
-"""Do all ways to run a program agree? `python bench/agreement.py` draws programs, runs them, judges.
+"""Do all ways to run a program agree? `python bench/agreement.py` draws programs and judges.
 
     python bench/agreement.py                          # 200,000 programs on two cores: hours
     python bench/agreement.py --count 5000 --seed 7    # others, and fewer
