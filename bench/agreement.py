@@ -5,8 +5,8 @@
     python bench/agreement.py --json figures.json
 
 Each program is a random function over all operations, called with three rows of numbers. The eager
-engine is the reference for its values, its gradient and, for every other program, a Hessian times a
-vector. Compared with it are `compile` on both machines (call and `backward()`, `value_and_grad`,
+engine is the reference for its values, its gradient and, for every fourth program, a Hessian times
+a vector. Compared with it are `compile` on both machines (call and `backward()`, `value_and_grad`,
 `hvp`) and `vmap` on all rows at once. Differences are judged by the rule that tests/agreement.py
 states, with bounds that are computed for each program by an error analysis.
 
