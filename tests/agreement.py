@@ -92,7 +92,9 @@ def analyse(program: Program, row: tuple[Any, ...], second: bool = True) -> Anal
     analysis = Analysis()
     real = leaves_of(program.kinds, row)
     captured = [x for kind, x in zip(program.kinds, real, strict=True) if kind == "captured"]
-    outputs = call(program, function_of(program, captured), real)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # `~` of a bool, from Python 3.12 on
+        outputs = call(program, function_of(program, captured), real)
     ledger = Ledger()
     values: list[Any] = leaves_of(program.kinds, row)
     leaves = _floats(program, values)
