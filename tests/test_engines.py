@@ -39,10 +39,15 @@ def python(program, **environment):
     return done.stdout
 
 
+ASK = """
+import minigrad
+from minigrad.compiler.backends import native
+print(minigrad.engine(), minigrad.scalar.__file__[-3:], native.available())
+"""
+
+
 def test_the_engine_can_be_asked_and_forced():
-    ask = "import minigrad; print(minigrad.engine(), minigrad.scalar.__file__[-3:])"
-    assert python(ask, MINIGRAD_PURE="1").split() == ["pure", ".py"]
-    assert python(ask, MINIGRAD_PURE="0").split()[0] == python(ask, MINIGRAD_PURE="").split()[0]
+    assert python(ASK, MINIGRAD_PURE="1").split() == ["pure", ".py", "False"]
     expected = os.environ.get("MINIGRAD_EXPECT_ENGINE")
     if expected:
         assert minigrad.engine() == expected
@@ -251,3 +256,13 @@ def test_free_threaded_pythons_get_the_pure_engine(monkeypatch, capsys):
 def test_the_compiled_engine_can_be_left_out(monkeypatch, capsys):
     assert build_settings(monkeypatch, MINIGRAD_PURE="1")["ext_modules"] == []
     assert "installed uncompiled" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "0"])
+def test_empty_and_zero_do_not_ask_for_the_pure_engine(monkeypatch, capsys, text):
+    monkeypatch.delenv("MINIGRAD_PURE", raising=False)
+    unasked = python(ASK)
+    assert python(ASK, MINIGRAD_PURE=text) == unasked
+    # Cython may be missing here: then that is the reason that is given.
+    build_settings(monkeypatch, MINIGRAD_PURE=text)
+    assert "MINIGRAD_PURE" not in capsys.readouterr().err

@@ -11,17 +11,21 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["load_pure_if_asked"]
+__all__ = ["load_pure_if_asked", "pure_is_asked"]
 
 # In the order in which they import each other.
 _COMPILED = ("node", "scalar", "bulk", "entries", "quick")
 
 
+def pure_is_asked() -> bool:
+    """Tell whether MINIGRAD_PURE asks for Python alone; empty and 0 do not."""
+    return os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
+
+
 def load_pure_if_asked(package: str) -> None:
-    """Load the uncompiled engine in place of the compiled one, if MINIGRAD_PURE is set."""
-    asked = os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
+    """Load the uncompiled engine in place of the compiled one, if MINIGRAD_PURE asks."""
     # Compiled modules find each other by full name: as `src.minigrad` only the files will do.
-    if not asked and package == "minigrad":
+    if not pure_is_asked() and package == "minigrad":
         return
     for name in _COMPILED:
         full_name = f"{package}.{name}"

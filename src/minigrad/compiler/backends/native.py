@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engines import pure_is_asked
 from ..lower import encode
 from ..program import Program
 from .numpy import Adam, Array, Guards, Sgd, fresh
@@ -25,8 +26,8 @@ _PIECE = 1_000_000  # numbers that a thread computes at once: small, as cores ma
 
 
 def is_unwanted() -> bool:
-    """Tell whether MINIGRAD_PURE asks for Python alone."""
-    return os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
+    """Tell whether the machine is to be left alone, as MINIGRAD_PURE asks."""
+    return pure_is_asked()
 
 
 def _machine_room() -> Any:
