@@ -9,10 +9,12 @@ __all__ = [
     "CycleError",
     "ExpressionError",
     "GraphvizMissingError",
+    "GuardError",
     "MinigradError",
     "NonFiniteError",
     "NotDifferentiableError",
     "StaleDataError",
+    "TraceError",
 ]
 
 
