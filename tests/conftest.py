@@ -22,6 +22,23 @@ settings.register_profile(
 settings.load_profile("minigrad")
 
 
+def sources(folder):
+    """Tell which files of the package each compiled module is made from."""
+    native = folder / "native"
+    found = {
+        name: [folder / f"{name}.py", folder / f"{name}.pxd", folder / "node.pxd"]
+        for name in ("node", "scalar", "bulk", "entries", "quick")
+    }
+    # Their headers are printed by Python; see `header_texts` in setup.py.
+    rules = [folder / "ops.py", folder / "cheader.py"]
+    kernels = [folder / "compiler" / name for name in ("kernels.py", "maps.py")]
+    found["scalar"] += [*rules, native / "slab.h"]
+    found["quick"] += [native / "quick.h"]
+    found["_vm"] = [*rules, *kernels, native / "vm.c", *native.glob("v*.h")]
+    setup = Path(__file__).parent.parent / "setup.py"  # the flags
+    return {name: [*paths, setup] for name, paths in found.items()}
+
+
 def pytest_configure(config):
     """Refuse to test a compiled engine that is older than its source."""
     import minigrad
@@ -30,15 +47,7 @@ def pytest_configure(config):
     installed = folder.parent != Path(__file__).parent.parent / "src"  # whole, from a wheel
     if installed or minigrad.engine() == "pure":
         return
-    native = folder / "native"
-    sources = {
-        name: [folder / f"{name}.py", folder / f"{name}.pxd", folder / "node.pxd"]
-        for name in ("node", "scalar", "bulk", "entries", "quick")
-    }
-    sources["scalar"] += [folder / "ops.py", native / "slab.h"]
-    sources["quick"] += [native / "quick.h"]
-    sources["_vm"] = [native / "vm.c", *native.glob("v*.h")]
-    for name, paths in sources.items():
+    for name, paths in sources(folder).items():
         (built,) = folder.glob(f"{name}.*.so")
         if max(path.stat().st_mtime for path in paths) > built.stat().st_mtime:
             pytest.exit(f"the compiled {name} is older than its source; run: pip install -e .", 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import gc
 import math
@@ -15,6 +16,7 @@ import weakref
 from pathlib import Path
 
 import pytest
+from conftest import sources
 from test_ops import EDGES, close, samples
 
 import minigrad
@@ -266,3 +268,22 @@ def test_empty_and_zero_do_not_ask_for_the_pure_engine(monkeypatch, capsys, text
     # Cython may be missing here: then that is the reason that is given.
     build_settings(monkeypatch, MINIGRAD_PURE=text)
     assert "MINIGRAD_PURE" not in capsys.readouterr().err
+
+
+def test_what_prints_the_headers_counts_among_the_sources():
+    folder = Path(minigrad.__file__).parent
+    known = sources(folder)
+    assert {path for paths in known.values() for path in paths if not path.exists()} == set()
+    for module, printer in (("scalar", "minigrad.cheader"), ("_vm", "minigrad.compiler.kernels")):
+        assert imported_by(printer, folder) <= set(known[module])
+
+
+def imported_by(name, folder):
+    """The files of the package that a module needs, itself included, however far down."""
+    path = folder.parent.joinpath(*name.split(".")).with_suffix(".py")
+    found = {path}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            package = name.rsplit(".", node.level)[0]
+            found |= imported_by(f"{package}.{node.module}", folder)
+    return found
