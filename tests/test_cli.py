@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -188,3 +189,51 @@ def test_mistakes_when_looking(folder, arguments, message):
     assert message in done.stderr
     assert done.stderr.count("\n") == 1 or "^" in done.stderr
     assert list(folder.iterdir()) == []
+
+
+def in_a_terminal_of(encoding, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "minigrad", *arguments],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        encoding=encoding,  # strictly: what is not of this encoding fails here
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["explain", "a*b + a", "a=1", "b=2"], "a: 2 (a -> a*b -> +) + 1 (a -> +) = 3"),
+        (["grad", "a*b", "a=1", "b=2"], "a*b = 2"),
+        (["draw", "a*b", "a=1", "b=2"], "`-- b   data 2   grad 1"),
+        (["steps", "a*b", "a=1", "b=2"], "a.grad: 0 -> 2"),
+        (["lab", "--lang", "es"], "accumulate"),
+        (["lab", "versions", "6", "--diff"], "def backward"),
+        (["--help"], "Write scalars."),
+        (["doctor", "--help"], "Examine somebody's own Value class"),
+    ],
+    ids=lambda given: " ".join(given[:3]) if isinstance(given, list) else "",
+)
+def test_a_terminal_that_lacks_characters_gets_others(encoding, arguments, shown):
+    done = in_a_terminal_of(encoding, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert shown in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_texts_of_the_user_in_a_terminal_that_lacks_their_characters(encoding, tmp_path):
+    mistake = in_a_terminal_of(encoding, "grad", "a→b", "a=1")
+    assert (mistake.returncode, mistake.stdout) == (2, "")
+    assert mistake.stderr.splitlines()[1].strip() == "a->b"
+    engine = tmp_path / "größe_λ.py"
+    engine.write_text("class Value:\n    def __init__(self, data):\n        self.data = data\n")
+    report = in_a_terminal_of(encoding, "doctor", str(engine))
+    assert report.returncode == 2
+    assert "Traceback" not in report.stdout + report.stderr
+    assert "no backward() yet" in report.stdout
+    as_json = in_a_terminal_of(encoding, "lab", "--lang", "es", "--json")
+    in_full = run("lab", "--lang", "es", "--json")
+    assert json.loads(as_json.stdout) == json.loads(in_full.output)  # nothing is lost in JSON

@@ -24,6 +24,7 @@ from .names import json_number
 from .record import Seed
 from .record import steps as record_steps
 from .scalar import Value
+from .terminal import put, show_what_can_be_shown
 from .version import __version__
 
 __all__ = ["app", "main"]
@@ -41,7 +42,7 @@ app.add_typer(lab_app, name="lab")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"minigrad {__version__}")
+        put(f"minigrad {__version__}")
         raise typer.Exit
 
 
@@ -110,7 +111,7 @@ def grad(expression: Expression, assignments: Assignments = None, as_json: AsJso
         result.backward()
         result = result.data
     if as_json:
-        typer.echo(json.dumps(_report(expression, result, variables), allow_nan=False))
+        put(json.dumps(_report(expression, result, variables), allow_nan=False))
     else:
         _print_table(expression, result, variables)
 
@@ -132,7 +133,7 @@ def draw(
         result.backward()
     _check_direction(rankdir)
     if output is None:
-        typer.echo(view.to_text(result))
+        put(view.to_text(result))
         return
     writers: dict[str, Callable[[], str]] = {
         ".svg": lambda: view.to_svg(result, rankdir),
@@ -182,7 +183,7 @@ def explain(
     chosen = [variable for name, variable in variables.items() if of in (None, name)]
     explanations = [explain_gradient(result, variable, top) for variable in chosen]
     if as_json:
-        typer.echo(json.dumps([found.as_dict() for found in explanations], allow_nan=False))
+        put(json.dumps([found.as_dict() for found in explanations], allow_nan=False))
         return
     console = Console(highlight=False, emoji=False)
     for found in explanations:
@@ -201,9 +202,9 @@ def steps(
     result = _graph(expression, assignments)
     played = record_steps(result, overwrite=overwrite)
     if as_json:
-        typer.echo(json.dumps([step.as_dict() for step in played], allow_nan=False))
+        put(json.dumps([step.as_dict() for step in played], allow_nan=False))
     else:
-        typer.echo("\n".join(map(str, [Seed(result), *played])))
+        put("\n".join(map(str, [Seed(result), *played])))
 
 
 @app.command()
@@ -228,7 +229,7 @@ def doctor(
         if page is not None:
             _check_new(page, force)  # before the work is done
     report = diagnose(path, class_name)
-    typer.echo(report.to_json() if as_json else report.text())
+    put(report.to_json() if as_json else report.text())
     if page is not None:
         with _reporting("doctor"):
             _write(page, report.to_html, force, quietly=as_json)
@@ -279,7 +280,7 @@ def _write(path: Path, make: Callable[[], str], force: bool, quietly: bool = Fal
     _check_new(path, force)
     write_atomically(path, make())
     if not quietly:
-        typer.echo(f"wrote {path}")
+        put(f"wrote {path}")
 
 
 def _variables(assignments: list[str]) -> dict[str, Value]:
@@ -330,4 +331,5 @@ def _print_table(expression: str, result: float, variables: dict[str, Value]) ->
 
 def main() -> None:
     """Run the command line."""
+    show_what_can_be_shown()
     app()

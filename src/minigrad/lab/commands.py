@@ -17,6 +17,7 @@ from rich.table import Table
 
 from ..check import diagnose
 from ..names import brief
+from ..terminal import put
 from . import folder as labs_folder
 from . import versions as all_versions
 from .folder import Difference, LabError, Progress
@@ -77,7 +78,7 @@ def _list(context: typer.Context, lang: Lang = None, as_json: AsJson = False) ->
     lang = _language(lang)
     if as_json:
         rows = [{"lab": lab.name, "title": lab.title(lang)} for lab in LABS.values()]
-        typer.echo(json.dumps(rows, ensure_ascii=False))
+        put(json.dumps(rows))
         return
     console = _console()
     console.print(say(lang, "labs"), markup=False, soft_wrap=True)
@@ -106,11 +107,11 @@ def _break(
     """Make a folder with an engine of your own to break, a probe to run, and LAB.md to read."""
     made = labs_folder.start(name, folder, lang=lang, force=force)
     if as_json:
-        typer.echo(json.dumps({"lab": name, "folder": str(made), "state": "started"}))
+        put(json.dumps({"lab": name, "folder": str(made), "state": "started"}))
         return
     lang = _language(lang)
-    typer.echo(say(lang, "made", folder=made))
-    typer.echo(say(lang, "first", folder=made))
+    put(say(lang, "made", folder=made))
+    put(say(lang, "first", folder=made))
 
 
 @app.command("check")
@@ -119,7 +120,7 @@ def _check(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) ->
     """Tell how far you are: exit code 0 when the lab is finished, 1 when not yet."""
     progress = labs_folder.check(folder, lang=lang)
     if as_json:
-        typer.echo(json.dumps(progress.as_dict(), ensure_ascii=False, allow_nan=False))
+        put(json.dumps(progress.as_dict(), allow_nan=False))
     else:
         _tell(progress)
     if not progress.finished:
@@ -133,11 +134,11 @@ def _reset(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) ->
     done = labs_folder.reset(folder, lang=lang)
     if as_json:
         kept = None if done.kept is None else str(done.kept)
-        typer.echo(json.dumps({"folder": str(done.folder), "kept": kept, "state": "started"}))
+        put(json.dumps({"folder": str(done.folder), "kept": kept, "state": "started"}))
         return
-    typer.echo(say(done.lang, "reset"))
+    put(say(done.lang, "reset"))
     if done.kept is not None:
-        typer.echo(say(done.lang, "kept", name=done.kept.name))
+        put(say(done.lang, "kept", name=done.kept.name))
 
 
 @app.command("versions")
@@ -154,11 +155,11 @@ def _versions(
     lang = _language(lang)
     chosen = all_versions.VERSIONS if number is None else (all_versions.get(number),)
     if as_json:
-        typer.echo(json.dumps([_version_row(v, lang, diff) for v in chosen], ensure_ascii=False))
+        put(json.dumps([_version_row(v, lang, diff) for v in chosen]))
     elif diff:
-        typer.echo("\n".join(all_versions.diff(version.number) for version in chosen), nl=False)
+        put("\n".join(all_versions.diff(version.number) for version in chosen), end="")
     elif number is not None:
-        typer.echo(all_versions.source(number), nl=False)
+        put(all_versions.source(number), end="")
     else:
         console = _console()
         console.print(say(lang, "versions"), markup=False, soft_wrap=True)
