@@ -19,6 +19,21 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
 PACKAGE = ROOT / "src" / "minigrad"
+WRITTEN = ROOT / "build" / "cython"  # the C files that Cython writes
+
+DIRECTIVES = {
+    "annotation_typing": False,
+    "cpow": True,
+    # Methods like those of built-in types, which look at `self` when somebody calls
+    # Value.tanh(0.5): Cython's own kind of functions takes a float for a node.
+    "binding": False,
+    "embedsignature": True,
+    "embedsignature.format": "clinic",  # what inspect.signature and help() read
+    # None passes for a node in Cython; its fields are not there.
+    "nonecheck": True,
+    # Nodes have their own way, and Cython's would fill the other classes from any list.
+    "auto_pickle": False,
+}
 
 
 def say(text: str) -> None:
@@ -103,12 +118,19 @@ def extensions() -> list[Extension]:
     ]
     compiled = cythonize(
         modules,
-        build_dir="build/cython",
+        build_dir=str(WRITTEN.relative_to(ROOT)),
+        force=_are_of_other_directives(),
         language_level=3,
-        compiler_directives={"annotation_typing": False, "cpow": True},
+        compiler_directives=DIRECTIVES,
     )
     # The machine is written with the vectors of GCC and clang.
     return [*compiled, machine()] if os.name == "posix" else compiled
+
+
+def _are_of_other_directives() -> bool:
+    """Tell whether C files lie here that were written before this file was changed."""
+    now = Path(__file__).stat().st_mtime
+    return any(path.stat().st_mtime < now for path in WRITTEN.rglob("*.c"))
 
 
 def machine() -> Extension:

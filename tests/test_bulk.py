@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad
-from minigrad import Value, data_of, grads_of, set_data, set_grads, zero_grad
+from minigrad import Value, bulk, data_of, grads_of, quick, set_data, set_grads, zero_grad
 
 numbers = st.lists(st.floats(allow_nan=False), max_size=8)
 
@@ -65,3 +65,25 @@ def test_bad_input_changes_nothing(attempt, error, words):
     with pytest.raises(error, match=words):
         attempt(v)
     assert (v.data, v.grad) == (7.0, 3.0)
+
+
+def test_steps_refuse_arrays_of_other_lengths():
+    three, two = array("d", [1.0, 2.0, 3.0]), array("d", [1.0, 2.0])
+    for grads, velocity in ((two, None), (three, two), (array("d"), three)):
+        with pytest.raises(ValueError, match="3 numbers to move but"):
+            bulk.sgd(three, grads, velocity, 0.1, 0.9, False, 0.0)
+    for grads, first, second in ((two, None, None), (three, two, None), (three, None, two)):
+        with pytest.raises(ValueError, match="3 numbers to move but"):
+            bulk.adam(three, grads, first, second, 0.1, (0.9, 0.99), 1e-8, 0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("wrong", [None, 0.5, "a", object()])
+def test_loops_of_compiled_functions_refuse_what_is_no_node(wrong):
+    buffer = np.zeros(2)
+    for loop in (quick.read_data, quick.write_data, quick.write_grads):
+        with pytest.raises((TypeError, AttributeError)):
+            loop((Value(1.0), wrong), buffer)
+        with pytest.raises(IndexError):
+            loop((Value(1.0),) * 3, buffer)
+    with pytest.raises(IndexError):
+        quick.refill([1.0, 2.0, 3.0], (list, 3, float), buffer, 0, [], None)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import minigrad
 from minigrad import Value
 from minigrad.compiler.trace import trace
-from minigrad.entries import CONSTANT, INPUT, Entries
+from minigrad.entries import CONSTANT, INPUT, MAX, Entries
 from minigrad.errors import TraceError
 from minigrad.ops import OPS
 
@@ -159,3 +159,39 @@ def test_what_another_thread_computed_is_refused():
 
     with pytest.raises(TraceError, match="in another thread"):
         minigrad.compile(function)(1.0)
+
+
+@pytest.mark.parametrize(
+    ("entry", "ends"),
+    [
+        ((INPUT,), [10**6]),
+        ((INPUT,), [-1]),
+        ((TANH, 5), [1]),  # an operand that comes later, or never
+        ((ADD, 0, 10**6), [1]),
+        ((MUL, 0), [1]),  # a product of one
+        ((MUL,), [1]),
+        ((ADD, 1, 1), [1]),  # of itself
+    ],
+)
+def test_entries_that_are_not_in_order_are_refused(entry, ends):
+    entries = Entries()
+    entries.add(INPUT)
+    entries.add(*entry)
+    with pytest.raises(ValueError, match="operands come before their users"):
+        entries.canonical(ends)
+
+
+def test_operands_of_wide_entries_are_looked_at_too():
+    entries = Entries()
+    entries.add_many(MAX, (0, 7))
+    with pytest.raises(ValueError, match="entry 0 has the operand"):
+        entries.canonical([0])
+
+
+@pytest.mark.parametrize("wrong", [None, 0.5, "a"])
+def test_what_is_no_node_is_not_read(wrong):
+    for nodes, arguments in ([wrong], []), ([], [wrong]):
+        with pytest.raises((TypeError, AttributeError)):
+            Entries().read(nodes, arguments, None, frozenset())
+    with pytest.raises((TypeError, AttributeError)):
+        Entries().capture(wrong)

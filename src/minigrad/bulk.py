@@ -1,4 +1,4 @@
-# cython: boundscheck=False, wraparound=False
+# cython: boundscheck=False, wraparound=False, nonecheck=False
 """What training loops do to all parameters at once: read, write, zero, and take a step.
 
 Numbers travel as `array('d')`, which NumPy and everything else with a buffer understands without a
@@ -27,7 +27,10 @@ __all__ = ["adam", "data_of", "grads_of", "set_data", "set_grads", "sgd", "zero_
 
 
 def _listed(values: Iterable[Any], what: str) -> list[Any]:
-    """Return the Values as a list, and refuse anything else among them."""
+    """Return the Values as a list of our own, and refuse anything else among them.
+
+    Nobody else holds that list, so that the loops below need not look again.
+    """
     settle()
     refuse_in_trace(f"calls {what}")
     found = as_list(values, what)
@@ -100,6 +103,13 @@ def zero_grad(values: Iterable[Any]) -> None:
 # ---- steps of the optimisers: from numbers to new numbers ---------------------------------------
 
 
+def _check_lengths(count: int, *others: array[float]) -> None:
+    """Refuse arrays of other lengths: compiled, the loops do not look where an array ends."""
+    for other in others:
+        if len(other) != count:
+            raise ValueError(f"{count} numbers to move but {len(other)} beside them; give as many.")
+
+
 def sgd(
     data: array[float],
     grads: array[float],
@@ -113,6 +123,7 @@ def sgd(
     count = len(data)
     moved, kept = _room_for(count), _room_for(count)
     before = velocity if velocity is not None else _room_for(count)
+    _check_lengths(count, grads, before)
     x, g, u = data, grads, before
     new_x, new_u = moved, kept
     for k in range(count):
@@ -145,6 +156,7 @@ def adam(
     moved, kept_first, kept_second = _room_for(count), _room_for(count), _room_for(count)
     before_first = first if first is not None else _room_for(count)
     before_second = second if second is not None else _room_for(count)
+    _check_lengths(count, grads, before_first, before_second)
     # The averages start at zero; early on these factors make up for that.
     rate = lr / (1.0 - beta1 ** (steps + 1))
     scale = 1.0 / sqrt(1.0 - beta2 ** (steps + 1))

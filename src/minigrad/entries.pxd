@@ -12,9 +12,11 @@ cdef _room(Py_ssize_t count)
 
 @cython.final
 cdef class Entries:
-    cdef public object code, first, second, captured, captured_values
-    cdef public dict more, numbers, known
-    cdef public Py_ssize_t count, capacity
+    cdef public object captured, captured_values
+    cdef readonly object code, first, second
+    cdef readonly dict more, numbers, known
+    cdef readonly Py_ssize_t count
+    cdef Py_ssize_t capacity
     cdef long long base
     cdef int[::1] codes, firsts, seconds
 
@@ -38,8 +40,8 @@ cdef class Entries:
                    plain=Py_ssize_t, spread=Py_ssize_t, drawn=bint, a=int, b=int, highest=int, map_count=Py_ssize_t, zero=int,
                    at=int, key="long long")
     cpdef canonical(self, ends, bint as_written=*)
-    @cython.locals(k=Py_ssize_t, a=int, b=int, at=int, code="int[::1]", first="int[::1]",
-                   second="int[::1]")
+    @cython.locals(k=Py_ssize_t, a=int, b=int, at=int, op=int, code="int[::1]",
+                   first="int[::1]", second="int[::1]")
     cdef _count_uses(self, ends, int[::1] uses, int[::1] user)
     @cython.locals(code="int[::1]", first="int[::1]", second="int[::1]", lefts="int[::1]",
                    rights="int[::1]", terms="int[::1]", pairs=Py_ssize_t, pairs_before=Py_ssize_t,
@@ -58,6 +60,8 @@ cdef class _Sums:
     @cython.locals(half=Py_ssize_t, end=Py_ssize_t, k=Py_ssize_t)
     cdef add_dot(self, int root, int start, operands)
     cdef into(self, found)
+
+cdef inline int _check_operand(int at, Py_ssize_t user) except -1
 
 @cython.locals(k=Py_ssize_t, highest=int)
 cdef int _highest(int[::1] terms, Py_ssize_t start, Py_ssize_t end, int[::1] level)

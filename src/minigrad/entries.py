@@ -1,4 +1,4 @@
-# cython: boundscheck=False, wraparound=False
+# cython: boundscheck=False, wraparound=False, nonecheck=False
 """A trace as a flat list of operations, and the scans over it that see every single one.
 
 Entry `k` has an operation `code[k]` and operands `first[k]`, `second[k]`, which are earlier entries
@@ -142,6 +142,7 @@ class Entries:
 
     # ---- from nodes ------------------------------------------------------------------------------
 
+    @cython.nonecheck(True)
     def read(
         self,
         nodes: Sequence[Any],
@@ -199,11 +200,13 @@ class Entries:
     def _special(self, node: Any, describe: Callable[[Any, tuple[int, ...]], int]) -> int:
         return describe(node, tuple([self.entry(operand) for operand in node._links()]))
 
+    @cython.nonecheck(True)
     def entry(self, node: Any) -> int:
         """Return the entry of a node while marks are in use."""
         mark = node._mark
         return self.base - mark if mark <= self.base else self.capture(node)
 
+    @cython.nonecheck(True)
     def capture(self, node: Any) -> int:
         """Add an input for a Value that was there before the trace."""
         if (node._a is not None and node._a._mark <= self.base) or (
@@ -354,23 +357,34 @@ class Entries:
         return found
 
     def _count_uses(self, ends: Sequence[int], uses: Any, user: Any) -> None:
-        """Count the uses of each entry by entries that are used; note the last user."""
+        """Count the uses of each entry by entries that are used; note the last user.
+
+        Operands come before their users, and sums and products have two of them: what is built on
+        that, here and in `_add_sum`, does not look again.
+        """
         code, first, second = self.codes, self.firsts, self.seconds
         for at in ends:
+            _check_operand(at, self.count)
             uses[at] += 2  # used outside too: never drawn into a sum
         for k in range(self.count - 1, -1, -1):
             if uses[k] == 0:
                 continue
+            op = code[k]
             a = first[k]
             if a >= 0:
+                _check_operand(a, k)
                 uses[a] += 1
                 user[a] = k
                 b = second[k]
-                if b >= 0:
+                if b >= 0 or op in (_ADD, _SUM, _MUL):
+                    _check_operand(b, k)
                     uses[b] += 1
                     user[b] = k
-            elif code[k] >= 0:
+            elif op >= 0:
+                if op == _MUL:
+                    _check_operand(a, k)
                 for at in self.more[k]:
+                    _check_operand(at, k)
                     uses[at] += 1
                     user[at] = k
 
@@ -509,6 +523,11 @@ def _count_alone() -> int:
 _alone = _count_alone()
 
 
+def _check_operand(at: int, user: int) -> None:
+    if at < 0 or at >= user:
+        raise ValueError(f"entry {user} has the operand {at}; operands come before their users.")
+
+
 def _highest(terms: Any, start: int, end: int, level: Any) -> int:
     highest = 0
     for k in range(start, end):
@@ -516,6 +535,7 @@ def _highest(terms: Any, start: int, end: int, level: Any) -> int:
     return highest
 
 
+@cython.nonecheck(True)
 def _is_plain(node: Any) -> bool:
     """Tell whether a node with rare things is an ordinary one that has a label, say."""
     rare = node._rare

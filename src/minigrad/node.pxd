@@ -8,7 +8,7 @@ cdef class Rare:
 cdef class Node:
     # native/slab.h knows this layout: two operands and the rare things right before the mark.
     cdef Node _a, _b
-    cdef public Rare _rare
+    cdef readonly Rare _rare
     cdef long long _mark
     cdef double _data, _grad, _da, _db
     cdef int _tag

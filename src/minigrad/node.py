@@ -300,7 +300,7 @@ class Node:
         return f"Value(data={self.data})"
 
     def __format__(self, spec: str) -> str:
-        return format(self.data, spec) if spec else repr(self)
+        return self.data.__format__(spec) if spec else repr(self)
 
     def __float__(self) -> NoReturn:
         _refuse_to_be_a_float()

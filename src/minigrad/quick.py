@@ -1,4 +1,4 @@
-# cython: boundscheck=False, wraparound=False
+# cython: wraparound=False
 """The loops that every call of a compiled function runs, hence compiled themselves.
 
 Are the arguments of the same structure as last time, and which numbers do they hold (`refill`)? Is
@@ -172,25 +172,25 @@ def first_changed(containers: list[Any], then: list[Any], at: int) -> int:
     return -1
 
 
-# ---- numbers of Values, as they are: nobody is asked to settle, nothing is checked ---------------
+# ---- numbers of Values, as they are: nobody is asked to settle -----------------------------------
 
 
 def read_data(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the `.data` of Values into the first numbers of a buffer."""
     x = numbers
     for k in range(len(values)):
-        x[k] = cython.cast(Node, values[k])._data
+        x[k] = cython.cast(Node, values[k], typecheck=True)._data
 
 
 def write_data(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the first numbers of a NumPy array into the `.data` of Values."""
     x = numbers if cython.compiled else numbers.tolist()  # plain floats, not NumPy's
     for k in range(len(values)):
-        cython.cast(Node, values[k])._data = x[k]
+        cython.cast(Node, values[k], typecheck=True)._data = x[k]
 
 
 def write_grads(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the first numbers of a NumPy array into the `.grad` of Values."""
     x = numbers if cython.compiled else numbers.tolist()
     for k in range(len(values)):
-        cython.cast(Node, values[k])._grad = x[k]
+        cython.cast(Node, values[k], typecheck=True)._grad = x[k]

@@ -69,6 +69,9 @@ cdef object _pair(int code, Value a, object b)
 
 cdef object _observe(Value node)
 
+@cython.locals(operand=Value)
+cdef object _follow(Value node, operands)
+
 @cython.locals(operand=Value, xs=list, node=Value)
 cdef Value _many(object op, tuple operands)
 

@@ -917,11 +917,13 @@ def _gradients(
     begin_pass()
     try:
         order, earlier = _propagate(root, told)
-        found = []
-        for node in inputs:  # whoever has the root's mark took part in the pass
-            found.append(node._grad if node._mark == root._mark else 0.0)  # noqa: PERF401
-        scale = _scale(order) if with_scale else 0.0
-        _restore(order, earlier)
+        try:
+            found = []
+            for node in inputs:  # whoever has the root's mark took part in the pass
+                found.append(node._grad if node._mark == root._mark else 0.0)  # noqa: PERF401
+            scale = _scale(order) if with_scale else 0.0
+        finally:  # also where one of the inputs is no Value
+            _restore(order, earlier)
     finally:
         end_pass()
     return found, scale

@@ -16,6 +16,7 @@ __all__ = [
     "compiled",
     "final",
     "make_node",
+    "nonecheck",
     "open_slab",
     "place_nodes",
     "same_content",
@@ -41,9 +42,14 @@ def final(kind: C) -> C:
     return kind
 
 
-def cast(kind: object, thing: Any) -> Any:
-    """Take a thing for one of a kind, unchecked."""
+def cast(kind: object, thing: Any, typecheck: bool = False) -> Any:
+    """Take a thing for one of a kind; uncompiled, what is not will show soon enough."""
     return thing
+
+
+def nonecheck(on: bool) -> Callable[[C], C]:
+    """Refuse to read the fields of None in a function where its file does not."""
+    return lambda function: function
 
 
 def trashcan(on: bool) -> Callable[[C], C]:

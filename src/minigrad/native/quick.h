@@ -1,6 +1,12 @@
 /* What quick.py asks of C: are the things in a container the very same as before? By pointers and
    bytes alone, so that no object is touched. A `no` only means that somebody has to look closer. */
 
+/* Nothing may lie anywhere, also at NULL, which memcmp does not take. */
+static int same_bytes(const void *a, const void *b, Py_ssize_t count)
+{
+    return count == 0 || !memcmp(a, b, (size_t)count);
+}
+
 static int same_buffer(PyObject *now, PyObject *then)
 {
     Py_buffer a, b;
@@ -16,7 +22,7 @@ static int same_buffer(PyObject *now, PyObject *then)
     int same = a.ndim == b.ndim && a.len == b.len && a.format && b.format && !strcmp(a.format, b.format);
     for (int k = 0; k < a.ndim && same; k++)
         same = a.shape[k] == b.shape[k];
-    same = same && !memcmp(a.buf, b.buf, (size_t)a.len);
+    same = same && same_bytes(a.buf, b.buf, a.len);
     PyBuffer_Release(&a);
     PyBuffer_Release(&b);
     return same;
@@ -37,7 +43,8 @@ static int same_content(PyObject *now, PyObject *then)
     const Py_ssize_t count = PyTuple_GET_SIZE(then);
     if (PyList_Check(now))
         return PyList_GET_SIZE(now) == count
-               && !memcmp(((PyListObject *)now)->ob_item, items, (size_t)count * sizeof *items);
+               && same_bytes(((PyListObject *)now)->ob_item, items,
+                             count * (Py_ssize_t)sizeof *items);
     if (PyFunction_Check(now)) {
         const PyFunctionObject *function = (PyFunctionObject *)now;
         return count == 3 && is_it(function->func_defaults, items[0])
@@ -59,5 +66,7 @@ static int same_content(PyObject *now, PyObject *then)
 /* Does a word in a namespace, a dict of texts, still mean this very object? */
 static int same_meaning(PyObject *space, PyObject *word, PyObject *then)
 {
-    return PyDict_GetItemWithError(space, word) == then;
+    PyObject *now = PyDict_Check(space) ? PyDict_GetItemWithError(space, word) : NULL;
+    if (now == NULL) PyErr_Clear();
+    return now == then;
 }
