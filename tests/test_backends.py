@@ -19,8 +19,9 @@ from minigrad.compiler import lower
 from minigrad.compiler.backends import native
 from minigrad.compiler.backends import numpy as arrays
 from minigrad.compiler.maps import MAPS
-from minigrad.compiler.program import ADDING, Instruction, Program, Ref, spaces
+from minigrad.compiler.program import ADDING, MOST_SLOTS, Instruction, Program, Ref, spaces
 from minigrad.compiler.trim import trim
+from minigrad.errors import TraceError
 
 ISAS = native.isas()
 needs_native = pytest.mark.skipif(not native.available(), reason="minigrad._vm is not built")
@@ -605,3 +606,60 @@ def test_threads_share_a_machine():
         thread.join()
     for found, product in zip(buffers, wanted, strict=True):
         np.testing.assert_allclose(found[n * n :], product.ravel(), rtol=1e-12, atol=1e-12)
+
+
+# ---- beyond 32 bits ------------------------------------------------------------------------------
+
+
+def far_away(first, size=MOST_SLOTS):
+    """A program of a few instructions on slots from `first` on, gathered and in a row."""
+    places = np.array([5, first + 1, first + 3], dtype=np.int64)
+    steps = (
+        Instruction("map", (3,), Ref(first, 3, 0, 1), (Ref(0, rows=places),), "tanh"),
+        Instruction("fill", (2,), Ref(first + 3, 2, 0, 1)),
+    )
+    return Program(size, 6, 0, np.zeros(0), steps, (first,))
+
+
+def test_words_have_slots_up_to_the_border_of_32_bits():
+    first = MOST_SLOTS - 5
+    code = lower.encode(far_away(first))
+    assert code.pool.tolist() == [5, first + 1, first + 3]
+    assert first in code.words.tolist() and first + 3 in code.words.tolist()
+
+
+@pytest.mark.parametrize("beyond", [0, 2**31, 2**32])
+def test_slots_behind_the_border_are_refused(beyond):
+    first = MOST_SLOTS - 2 + beyond
+    with pytest.raises(TraceError, match="slots cannot be compiled"):
+        lower.encode(far_away(first, first + 5))
+    with pytest.raises(TraceError, match="slots cannot be compiled"):
+        lower.encode(far_away(first))  # one that lies about its size
+
+
+@needs_native
+def test_the_machine_loads_programs_up_to_the_border_and_none_beyond():
+    code = lower.encode(far_away(MOST_SLOTS - 5))
+    parts = code.words, code.pool, code.numbers
+    assert native._vm.load(*parts, MOST_SLOTS) is not None
+    for size in (MOST_SLOTS - 1, 2**31 - 5):  # the last slots are not there
+        with pytest.raises(ValueError, match="outside the buffer"):
+            native._vm.load(*parts, size)
+    for size in (2**31, 2**33, 2**62, -1):
+        with pytest.raises(ValueError, match="a program of"):
+            native._vm.load(*parts, size)
+
+
+@needs_native
+@pytest.mark.parametrize("place", [4, 5, 6])
+def test_loops_too_long_to_be_counted_are_refused(place):
+    code = lower.encode(far_away(100, 1000))
+    for turns in (2**31 + 1, 2**32 + 3, 2**62):
+        words = code.words.copy()
+        words[place] = turns
+        with pytest.raises(ValueError, match="a loop of no turns"):
+            native._vm.load(words, code.pool, code.numbers, code.size)
+    words = code.words.copy()
+    words[4:7] = 2**31  # 2**93 elements
+    with pytest.raises(ValueError, match="a loop too long"):
+        native._vm.load(words, code.pool, code.numbers, code.size)

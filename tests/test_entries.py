@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import minigrad
 from minigrad import Value
 from minigrad.compiler.trace import trace
-from minigrad.entries import CONSTANT, INPUT, MAX, Entries
+from minigrad.entries import CONSTANT, INPUT, MAX, MOST, SUM, Entries, sharing_key
 from minigrad.errors import TraceError
 from minigrad.ops import OPS
 
@@ -195,3 +195,49 @@ def test_what_is_no_node_is_not_read(wrong):
             Entries().read(nodes, arguments, None, frozenset())
     with pytest.raises((TypeError, AttributeError)):
         Entries().capture(wrong)
+
+
+# ---- traces beyond the borders of 24 and of 32 bits ----------------------------------------------
+
+
+@given(st.integers(0, MOST - 1), st.integers(0, 105), st.integers(0, MOST - 1), st.integers(0, 105))
+def test_two_unary_operations_have_two_keys(a, code, b, other):
+    assert (sharing_key(a, code) == sharing_key(b, other)) == ((a, code) == (b, other))
+
+
+@pytest.mark.parametrize("distance", [2**23, 2**24, 2**29])
+def test_unary_operations_are_not_taken_for_those_on_an_entry_far_away(distance):
+    keys = {sharing_key(at + n * distance, TANH) for at in range(3) for n in range(2)}
+    assert len(keys) == 6
+
+
+@pytest.mark.heavy
+def test_unary_operations_are_not_merged_in_a_trace_of_2_to_the_24():
+    entries = Entries()
+    far = 2**24
+    entries.reserve(far + 10)
+    near = entries.add(INPUT)
+    entries.count = far  # nobody uses what is in between
+    last = entries.add(INPUT)
+    assert last == near + far
+    ends = [entries.add(TANH, near), entries.add(TANH, last)]
+    found = entries.canonical(ends)
+    assert list(found.maps) == ends
+    assert [found.same[at] for at in ends] == ends
+
+
+def test_a_trace_too_long_to_be_counted_is_refused():
+    entries = Entries()
+    for count in (MOST, 2**31 - 1, 2**31, 2**40):
+        with pytest.raises(TraceError, match=r"more than 1,073,741,824 operations.*Compile a part"):
+            entries.reserve(count + 1)
+    assert entries.add(INPUT) == 0  # and nothing has become of it
+
+
+@pytest.mark.parametrize("count", [MOST, 2**31, 2**33])
+def test_operands_too_many_to_be_counted_are_refused(count):
+    entries = Entries()
+    entries.add(INPUT)
+    root = entries.add_many(SUM, range(count))  # as many operands, which take no memory
+    with pytest.raises(TraceError, match="cannot be compiled"):
+        entries.canonical([root])

@@ -13,6 +13,7 @@ np = pytest.importorskip("numpy")
 # ruff: noqa: E402
 from minigrad.compiler.grad import grad
 from minigrad.compiler.program import (
+    MOST_SLOTS,
     Area,
     Flags,
     Instruction,
@@ -24,6 +25,7 @@ from minigrad.compiler.program import (
     verify,
 )
 from minigrad.compiler.tape import Guard
+from minigrad.errors import TraceError
 
 # ---- where operands lie --------------------------------------------------------------------------
 
@@ -362,3 +364,33 @@ def test_verify_wants_results_and_guards_that_were_written(changes):
 def test_verify_returns_the_program():
     program = small()
     assert verify(program) is program
+
+
+# ---- beyond 32 bits ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [3, 100])  # by a list, by an array
+@pytest.mark.parametrize("terms", [1, 3])
+def test_slots_up_to_the_border_of_32_bits_are_kept(count, terms):
+    rng = np.random.default_rng(count)
+    slots = MOST_SLOTS - 1 - rng.permutation(10 * count * terms)[: count * terms]
+    slots[0] = MOST_SLOTS - 1
+    table = slots.reshape(count, terms)
+    assert (ref_of(table).slots(count, terms) == table).all()
+
+
+@pytest.mark.parametrize("count", [3, 100])
+@pytest.mark.parametrize("terms", [1, 3])
+@pytest.mark.parametrize("beyond", [1, 2**31, 2**32])
+def test_slots_behind_the_border_are_refused_and_not_wrapped(count, terms, beyond):
+    rng = np.random.default_rng(count)
+    slots = MOST_SLOTS - rng.permutation(10 * count * terms)[: count * terms]
+    slots[-1] = MOST_SLOTS - 1 + beyond
+    with pytest.raises(TraceError, match=r"more than 2,147,483,647 slots.*Compile a part"):
+        ref_of(slots.reshape(count, terms))
+
+
+def test_a_program_of_too_many_slots_is_refused_before_it_takes_memory():
+    step = Instruction("fill", (1,), Ref(2**31))
+    with pytest.raises(TraceError, match="this one has 2,147,483,649, adjoints included"):
+        verify(Program(2**31 + 1, 1, 0, np.zeros(0), (step,), (2**31,)))

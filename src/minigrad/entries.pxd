@@ -8,7 +8,13 @@ cdef int _INPUT, _CONSTANT, _SUM, _DOT, HAS_RARE, _ADD, _MUL, _WHERE
 cdef int[::1] _arity
 cdef long long _next_base
 
+cdef long long _MOST
+
 cdef _room(Py_ssize_t count)
+
+cdef _check_length(long long count)
+
+cpdef long long sharing_key(long long operand, long long code)
 
 @cython.final
 cdef class Entries:

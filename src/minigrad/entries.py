@@ -32,11 +32,13 @@ __all__ = [
     "DOT",
     "INPUT",
     "MAX",
+    "MOST",
     "SUM",
     "TAKE",
     "Canonical",
     "Entries",
     "release",
+    "sharing_key",
 ]
 
 INPUT, CONSTANT = -1, -2
@@ -50,12 +52,32 @@ _bits = struct.Struct("<d").pack
 _arity = array("i", [-1 if row.arity is None else row.arity for row in TABLE])
 
 
+# Entries, and the operands of all of them together, are counted in 32 bits: this many have room for
+# the entries that sums add, and for uses that are counted twice. The nodes of such a trace would
+# take more than 100 GB.
+MOST = 2**30
+_MOST = MOST
+
 _zero = array("i", [0])
 _next_base = -2  # marks of traces go down from here, those of backward passes up from 1
 
 
 def _room(count: int) -> array[int]:
     return _zero * count
+
+
+def _check_length(count: int) -> None:
+    """Refuse a trace whose entries or operands could not be counted."""
+    if count > _MOST:
+        raise TraceError(
+            f"a trace of more than {_MOST:,} operations and operands cannot be compiled. Compile a "
+            "part of the function (one layer, one example) and call it several times."
+        )
+
+
+def sharing_key(operand: int, code: int) -> int:
+    """Number the unary operations on an entry: 64 bits, as entries take up to 30 of them."""
+    return operand * 256 + code
 
 
 class Canonical:
@@ -101,6 +123,7 @@ class Entries:
     def reserve(self, count: int) -> None:
         """Make room for `count` entries more."""
         needed = self.count + count
+        _check_length(needed)
         if needed > len(self.code):
             extra = bytes(4 * max(needed - len(self.code), len(self.code)))
             self.code = self.code + array("i", extra)
@@ -255,13 +278,14 @@ class Entries:
         whose terms may change places. `as_written`: nothing is drawn anywhere.
         """
         count = self.count
+        spread = 2  # terms that sums may have
+        for operands in self.more.values():
+            spread += len(operands)
+        _check_length(count + spread + len(ends))
         code, first, second = self.codes, self.firsts, self.seconds
         uses, user = _room(count), _room(count)
         self._count_uses(ends, uses, user)
         found = Canonical()
-        spread = 2  # terms that sums may have
-        for operands in self.more.values():
-            spread += len(operands)
         inside, has_product = _room(count), _room(count)
         roots = products = plain = 0
         for k in range(count):
@@ -338,7 +362,7 @@ class Entries:
             highest = level[a]
             b = second[k]
             if b < 0:
-                key = a * 256 + op
+                key = sharing_key(a, op)
                 known = shared.get(key)
                 if known is not None:
                     same[k] = known

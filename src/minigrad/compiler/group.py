@@ -258,7 +258,7 @@ def _complete(left: Ints, right: Ints) -> list[tuple[Ints, Ints, Ints]]:
     of_left, of_right = _components(left_ids, right_ids, len(left_firsts), len(right_firsts))
     lefts, rights = np.bincount(of_left), np.bincount(of_right)
     dots = np.bincount(of_left[left_ids])
-    complete = (lefts >= 2) & (rights >= 2) & (lefts * rights == dots)
+    complete = (lefts >= 2) & (rights >= 2) & (lefts.astype(np.int64) * rights == dots)
     if not complete.any():
         return []
     chosen = np.flatnonzero(complete[of_left[left_ids]])
@@ -287,7 +287,7 @@ def _components(left_ids: Ints, right_ids: Ints, lefts: int, rights: int) -> tup
             x = parent[x]
         return x
 
-    pairs = np.unique(left_ids * rights + right_ids)
+    pairs = np.unique(left_ids.astype(np.int64) * rights + right_ids)
     for a, b in zip((pairs // rights).tolist(), (pairs % rights).tolist(), strict=True):
         p, q = root(a), root(b + lefts)
         if p != q:

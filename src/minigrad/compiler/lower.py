@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .maps import MAPS
-from .program import Area, Flags, Instruction, Program, Ref, spaces
+from .program import Area, Flags, Instruction, Program, Ref, check_size, indices, spaces
 from .trim import trim
 
 __all__ = ["Code", "encode", "stores"]
@@ -294,7 +294,7 @@ class _Writer:
         at = self.places.get(id(index))
         if at is not None:
             return at
-        packed = np.ascontiguousarray(index, dtype=np.int32)
+        packed = indices(index)
         key = packed.tobytes()
         if key not in self.places:
             self.places[key] = self.length
@@ -307,6 +307,7 @@ class _Writer:
 
 def encode(program: Program) -> Code:
     """Write a program down for the machine."""
+    check_size(program.size)
     writer = _Writer()
     for i in trim(program).instructions:
         _ENCODERS[i.kind](writer, i)

@@ -23,17 +23,21 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
 from .maps import MAPS
 from .tape import Guard
 
 __all__ = [
     "ADDING",
+    "MOST_SLOTS",
     "NOT_FINITE",
     "Area",
     "Flags",
     "Instruction",
     "Program",
     "Ref",
+    "check_size",
+    "indices",
     "ref_of",
     "spaces",
     "text",
@@ -46,6 +50,25 @@ _FEW = 48  # up to so many slots, a Python list is quicker than an array
 # What a run says, in the place of a guard that failed, if a number in the ranges `finite` is not:
 # another order of sums, or a slope beside the way that was taken, may then have had a part in it.
 NOT_FINITE = -2
+MOST_SLOTS = 2**31 - 1  # index arrays have 32 bits for a slot: half the memory, and half the time
+
+
+def check_size(size: int) -> None:
+    """Refuse a program whose slots could not be told apart; its buffer would take 16 GiB."""
+    if size > MOST_SLOTS:
+        raise TraceError(
+            f"a program of more than {MOST_SLOTS:,} slots cannot be compiled, and this one has "
+            f"{size:,}, adjoints included. Compile a part of the function (one layer, one example) "
+            "and call it several times."
+        )
+
+
+def indices(slots: Any) -> Indices:
+    """Return slots as an index array."""
+    if slots.dtype != np.int32 and slots.size:
+        check_size(int(slots.max()) + 1)
+    found: Indices = np.ascontiguousarray(slots, dtype=np.int32)
+    return found
 
 
 # ---- where operands lie --------------------------------------------------------------------------
@@ -195,7 +218,7 @@ def ref_of(cells: Slots) -> Ref:
     if terms > 1:
         step = int(cells[0, 1]) - int(cells[0, 0])
         if _ends(cells[-1]) != step * (terms - 1) or (cells[:, 1:] - cells[:, :-1] != step).any():
-            return Ref(0, cells=np.ascontiguousarray(cells.ravel(), dtype=np.int32))
+            return Ref(0, cells=indices(cells.ravel()))
     starts = cells[:, 0]
     base = int(starts[0])
     if rows == 1:
@@ -211,7 +234,7 @@ def ref_of(cells: Slots) -> Ref:
             even = np.arange(outer)[:, None] * coarse + (np.arange(inner) * fine + base)
             if (starts.reshape(outer, inner) == even).all():
                 return Ref(base, inner, coarse, fine, step)
-    return Ref(0, term_stride=step, rows=starts.astype(np.int32))
+    return Ref(0, term_stride=step, rows=indices(starts))
 
 
 def _ref_of_few(starts: list[int]) -> Ref:
@@ -230,6 +253,7 @@ def _ref_of_few(starts: list[int]) -> Ref:
         even = Ref(base, inner, coarse, fine)
         if starts == even.listed(rows):
             return even
+    check_size(max(starts) + 1)
     return Ref(0, rows=np.array(starts, dtype=np.int32))
 
 
@@ -431,6 +455,7 @@ def spaces(step: Instruction) -> list[tuple[Ref, int, int]]:
 
 def verify(program: Program, after: str = "") -> Program:
     """Return the program if it is one; else say what is wrong with which instruction."""
+    check_size(program.size)
     written = Flags(program.size)
     written.array[: program.inputs + len(program.constants)] = True
     for number, step in enumerate(program.instructions):

@@ -276,6 +276,8 @@ static const char *decode(Plan *plan, const Py_buffer *words, const Py_buffer *p
             return "words that end too soon";
         at += HEAD_WORDS + (long)w[at + 8] * REF_WORDS;
     }
+    if (count > INT32_MAX) /* the stream has 32 bits for the place of one */
+        return "too many behind it";
     plan->codes = calloc(count ? count : 1, sizeof(Code));
     plan->pool = malloc(pool->len ? pool->len : 1);
     if (!plan->codes || !plan->pool)

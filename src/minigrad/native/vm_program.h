@@ -11,6 +11,7 @@
 #ifndef MINIGRAD_VM_PROGRAM_H
 #define MINIGRAD_VM_PROGRAM_H
 
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stddef.h>
@@ -149,13 +150,14 @@ static size_t scratch_of(const Code *c)
 static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, long pool,
                               const double *numbers, long number_count)
 {
-    const int64_t most = (int64_t)1 << 31;
+    /* all elements of an instruction are counted in a long */
+    const int64_t most = (int64_t)1 << 31, longest = LONG_MAX < most ? LONG_MAX : most << 8;
     if (w[0] < 0 || w[0] >= KINDS || w[7] < 0 || w[7] >= number_count)
         return "an unknown kind of instruction";
     for (int k = 4; k < 7; k++)
         if (w[k] < 1 || w[k] > most)
-            return "a loop of no turns";
-    if (w[4] * w[5] > most || w[4] * w[5] * w[6] > most << 8)
+            return "a loop of no turns or of more than 2^31";
+    if (w[4] * w[5] > most || w[4] * w[5] * w[6] > longest)
         return "a loop too long";
     if (w[8] < counts[w[0]][0] || w[8] > counts[w[0]][1])
         return "the wrong number of operands";
