@@ -23,7 +23,7 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 if not cython.compiled:
     from math import sqrt
 
-__all__ = ["adam", "data_of", "grads_of", "set_data", "set_grads", "sgd", "zero_grad"]
+__all__ = ["adam", "as_numbers", "data_of", "grads_of", "set_data", "set_grads", "sgd", "zero_grad"]
 
 
 def _listed(values: Iterable[Any], what: str) -> list[Any]:
@@ -44,7 +44,7 @@ def _listed(values: Iterable[Any], what: str) -> list[Any]:
     return found
 
 
-def _numbers(numbers: Any, count: int, what: str) -> array[float]:
+def as_numbers(numbers: Any, count: int, what: str) -> array[float]:
     """Return the numbers as an array, one for each of `count` Values."""
     fits = isinstance(numbers, array) and numbers.typecode == "d"
     found: array[float] = numbers if fits else array("d", numbers)
@@ -80,7 +80,7 @@ def grads_of(values: Iterable[Any]) -> array[float]:
 def set_data(values: Iterable[Any], numbers: Any) -> None:
     """Write numbers, an array or any sequence, into the `.data` of as many Values."""
     nodes = _listed(values, "set_data(values, …)")
-    x = _numbers(numbers, len(nodes), "set_data")
+    x = as_numbers(numbers, len(nodes), "set_data")
     for k in range(len(nodes)):
         cython.cast(Node, nodes[k])._data = x[k]
 
@@ -88,7 +88,7 @@ def set_data(values: Iterable[Any], numbers: Any) -> None:
 def set_grads(values: Iterable[Any], numbers: Any) -> None:
     """Write numbers, an array or any sequence, into the `.grad` of as many Values."""
     nodes = _listed(values, "set_grads(values, …)")
-    x = _numbers(numbers, len(nodes), "set_grads")
+    x = as_numbers(numbers, len(nodes), "set_grads")
     for k in range(len(nodes)):
         cython.cast(Node, nodes[k])._grad = x[k]
 

@@ -205,10 +205,10 @@ def settle() -> None:
         for pay in _debts[:]:
             pay()
             with _lock:
-                _debts.remove(pay)
-                if not _debts:
+                if len(_debts) == 1:  # first told, then done: interrupted, it is only paid again
                     for listener in _debt_listeners:
                         listener(False)
+                _debts.remove(pay)
 
 
 def refuse_in_trace(what: str) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable
 from math import cos, hypot, isfinite, pi
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from . import bulk
-from .bulk import data_of, grads_of, set_data, zero_grad
+from .bulk import as_numbers, data_of, grads_of, zero_grad
 from .coerce import as_float, as_list
+from .modes import owe, settle
+from .quick import write_data
 from .scalar import Value
 
 __all__ = [
@@ -37,10 +39,18 @@ Numbers: TypeAlias = "array[float]"  # one per parameter
 State: TypeAlias = "dict[str, array[float]]"  # running averages, by name
 
 
+class Turn(Protocol):
+    """A step that somebody takes in place of an optimiser; `training` has the one."""
+
+    def complete(self) -> None:
+        """If the step is taken, have the optimiser count it, once; in any case, forget it."""
+
+
 class Optimizer:
     """What all optimisers share: the parameters, the rate, the count of steps, the state."""
 
     _averages: tuple[str, ...] = ()  # the names that the state may have
+    _turn: Turn | None = None  # a step that is being taken, or was when an exception came
 
     def __init__(self, parameters: Iterable[Value], lr: float | Schedule) -> None:
         if hasattr(parameters, "parameters"):
@@ -62,8 +72,39 @@ class Optimizer:
                 "moved twice; pass each once."
             )
         self.lr = lr
-        self.steps = 0
-        self.state: State = {}
+        self._steps = 0
+        self._state: State = {}
+
+    @property
+    def steps(self) -> int:
+        """The number of steps taken so far."""
+        self._complete()
+        return self._steps
+
+    @steps.setter
+    def steps(self, count: int) -> None:
+        self._complete()
+        self._steps = count
+
+    @property
+    def state(self) -> State:
+        """The running averages, by name."""
+        self._complete()
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._complete()
+        self._state = state
+
+    def _complete(self) -> None:
+        """Count a step that somebody has taken for this optimiser without coming to count it."""
+        if self._turn is not None:
+            self._turn.complete()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._complete()
+        return {name: thing for name, thing in vars(self).items() if name != "_turn"}
 
     @property
     def lr(self) -> float:
@@ -85,11 +126,13 @@ class Optimizer:
 
     def step(self) -> None:
         """Move every parameter by one step against its gradient."""
-        data, grads = data_of(self.parameters), grads_of(self.parameters)
+        parameters = tuple(self.parameters)
+        data, grads = data_of(parameters), grads_of(parameters)
         moved, state = self._update(data, grads, self.lr)
-        set_data(self.parameters, moved)
-        self.state = state
-        self.steps += 1
+        turn = _Moving(self, parameters, as_numbers(moved, len(parameters), "step"), state)
+        owe(turn.complete)  # whatever interrupts it from here on, whoever looks has it completed
+        self._turn = turn
+        settle()
 
     def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
         """Return where the parameters go, and the state after that."""
@@ -119,6 +162,23 @@ class Optimizer:
                     f"{len(self.parameters)}."
                 )
         self.steps, self.state = steps, state
+
+
+class _Moving:
+    """A step whose outcome is known: it is taken when the optimiser has it as its turn."""
+
+    def __init__(
+        self, optimizer: Optimizer, parameters: tuple[Value, ...], moved: Numbers, state: State
+    ) -> None:
+        self._optimizer, self._parameters = optimizer, parameters
+        self._moved, self._state, self._steps = moved, state, optimizer.steps + 1
+
+    def complete(self) -> None:
+        optimizer = self._optimizer
+        if optimizer._turn is self:
+            write_data(self._parameters, self._moved)
+            optimizer._state, optimizer._steps = self._state, self._steps
+            optimizer._turn = None
 
 
 class SGD(Optimizer):

@@ -7,6 +7,11 @@
 Between steps the parameters live in the machine's buffer. Whoever reads or writes a Value gets them
 back first (`modes.owe`), so nobody sees an old number, and a loop in which nobody looks pays
 nothing. What the optimiser computes is what `bulk` computes, bit for bit.
+
+A step is taken entirely or not at all, whenever Ctrl-C comes. Taken means: the rule of the back end
+has counted it, which it does together with moving the parameters. All the rest, a `_Turn`, is done
+after that, and by whoever comes first: this step, the next one, somebody who reads a Value, or the
+optimiser when it is asked for its steps.
 """
 
 from __future__ import annotations
@@ -48,16 +53,19 @@ class TrainStep:
         self.function: Callable[..., Any] = function
         self.optimizer = optimizer
         self._options = {"backend": backend, "strict": strict, "audit": audit}
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # one step at a time
+        self._hand = threading.Lock()  # while numbers go from hand to hand
         self._owner: Machine | None = None  # who has the newest numbers; None: the Values
+        self._running: Machine | None = None  # who has begun to compute gradients, and not moved
         self._prepare()
 
     def _prepare(self) -> None:
         """Compile for the parameters that the optimiser has now."""
-        self._parameters = tuple(self.optimizer.parameters)
-        self.compiled = Compiled(self.function, leading=self._parameters, **self._options)
-        self._rules: dict[Machine, Any] = {}
-        self._unused = np.zeros(len(self._parameters))  # velocities, where there is no momentum
+        parameters = tuple(self.optimizer.parameters)
+        self.compiled = Compiled(self.function, leading=parameters, **self._options)
+        self._turns: dict[Machine, _Turn] = {}
+        self._unused = np.zeros(len(parameters))  # velocities, where there is no momentum
+        self._parameters = parameters  # at last: if it is not reached, the next step comes here
 
     def __call__(self, *args: Any, **kwargs: Any) -> float:
         """Take a step; of several threads, one after the other."""
@@ -86,36 +94,32 @@ class TrainStep:
         return number
 
     def _stepped(self, variant: Variant, flat: Flat) -> tuple[float] | None:
-        machine = variant.machine((self.compiled._only_result(variant), "values"))
+        machine = variant.machine((self.compiled._only_result(variant), "step"))
         program, values = machine.program, machine.values
         count = len(self._parameters)
         others = variant.captured[count:]  # Values that it reads and leaves alone
-        owner = self._owner
-        if owner is None or (others and is_owed(but=self._settle)):
+        turn = self._ready(machine, variant.backend)
+        if self._owner is None or (others and is_owed(but=self._settle)):
             settle()  # before the lock, which settling wants as well
-            owner = self._owner
-        with machine.lock:
+        with self._hand:
             owner = self._owner  # as it is now: somebody may have settled meanwhile
+            self._running = machine
             if owner is None:
+                owe(self._settle)  # in advance: once the parameters move, it has to be known
                 read_data(self._parameters, values)
             elif owner is not machine:
                 values[:count] = owner.values[:count]
             if others:
                 read_data(others, values[count:])
-            rule, state = self._rule(machine, variant.backend)
-            if machine.step(flat.numbers, rule) >= 0:
-                return None
-            self.optimizer.state = state
-            self.optimizer.steps += 1
-            is_new = self._owner is None
-            self._owner = machine
-            if is_new:
-                owe(self._settle)
-            return (values.item(program.results[0]),)
+            self.optimizer._turn = turn
+            failed = machine.step(flat.numbers, turn.rule)
+            turn.count()
+            return None if failed >= 0 else (values.item(program.results[0]),)
 
-    def _rule(self, machine: Machine, backend: Any) -> tuple[Any, dict[str, Any]]:
+    def _ready(self, machine: Machine, backend: Any) -> _Turn:
         """What the machine is to do to the parameters, and the state that it will update."""
         optimizer, count = self.optimizer, len(self._parameters)
+        optimizer._complete()
         state: dict[str, Any] = optimizer.state
         if isinstance(optimizer, SGD) and not optimizer.momentum:
             state = {}
@@ -126,36 +130,72 @@ class TrainStep:
                 if name not in state:
                     state = {**state, name: array("d", bytes(8 * count))}
             averages = [state[name] for name in optimizer._averages]
-        rule = self._rules.get(machine)
-        if rule is None:
+        turn = self._turns.get(machine)
+        if turn is None:
             kind = backend.Sgd if isinstance(optimizer, SGD) else backend.Adam
             rule = kind(0, count, machine.program.adjoints, *averages, 0.0)
-            self._rules[machine] = rule
+            turn = self._turns[machine] = _Turn(self, machine, rule)
+        rule = turn.rule
+        rule.steps = turn.steps = optimizer.steps
+        turn.state = state
         rule.lr = lr = optimizer.lr
         if isinstance(optimizer, SGD):
             (rule.velocity,) = averages
             rule.momentum, rule.nesterov = optimizer.momentum, optimizer.nesterov
             rule.weight_decay = optimizer.weight_decay
-            return rule, state
+            return turn
         assert isinstance(optimizer, Adam)
         rule.averages, rule.squares = averages
-        rule.betas, rule.eps, rule.steps = optimizer.betas, optimizer.eps, optimizer.steps
+        rule.betas, rule.eps = optimizer.betas, optimizer.eps
         decoupled = isinstance(optimizer, AdamW)
         rule.penalty = 0.0 if decoupled else optimizer.weight_decay
         rule.shrink = 1.0 - lr * optimizer.weight_decay if decoupled else 1.0
-        return rule, state
+        return turn
 
     def _settle(self) -> None:
         """Give the Values their numbers and gradients back."""
-        machine = self._owner
-        while machine is not None:
-            count, start = len(self._parameters), machine.program.adjoints
-            with machine.lock:
-                if self._owner is machine:  # else another one has taken a step meanwhile
-                    write_data(self._parameters, machine.values)
-                    write_grads(self._parameters, machine.values[start : start + count])
-                    self._owner = None
+        with self._hand:
+            turn = self.optimizer._turn
+            if isinstance(turn, _Turn) and turn.step is self:  # it was interrupted
+                turn.count()
             machine = self._owner
+            if machine is None:
+                return
+            count, start = len(self._parameters), machine.program.adjoints
+            grads = machine.values[start : start + count]
+            if self._running is machine:  # it has begun anew, and did not come to the end
+                grads = np.zeros(count)  # as after zero_grad(), with which a step begins
+            write_data(self._parameters, machine.values)
+            write_grads(self._parameters, grads)
+            self._owner = None
+
+
+class _Turn:
+    """A step that a machine takes, and what is to be done, once, when it is taken."""
+
+    __slots__ = ("machine", "rule", "state", "step", "steps")
+
+    def __init__(self, step: TrainStep, machine: Machine, rule: Any) -> None:
+        self.step, self.machine, self.rule = step, machine, rule
+        self.steps = 0  # that were taken before
+        self.state: dict[str, Any] = {}  # of the optimiser, afterwards
+
+    def complete(self) -> None:
+        """Count the step when it is over."""
+        with self.step._hand:
+            if self.step.optimizer._turn is self:  # else somebody has counted it meanwhile
+                self.count()
+
+    def count(self) -> None:
+        """Count the step if it is taken. Interrupted, all of this can be done again."""
+        step, optimizer = self.step, self.step.optimizer
+        self.rule.finish(self.machine.values)
+        if self.rule.steps > self.steps:
+            optimizer._state = self.state
+            optimizer._steps = self.steps + 1
+            step._running = None
+            step._owner = self.machine
+        optimizer._turn = None
 
 
 def train_step(

@@ -107,8 +107,9 @@ class Numbers:
 
 def measured(variant: Variant, flat: Flat) -> Numbers | None:
     """Run a program; None if a guard fails. May raise NotFinite."""
-    purposes = [key for key in variant.machines if isinstance(key, tuple) and key[0] == 0]
-    purpose = purposes[0] if purposes else "value"
+    asked = {key[1] for key in variant.machines if isinstance(key, tuple) and key[0] == 0}
+    # That of a training step has numbers which nobody else may touch.
+    purpose: Any = (0, "all" if "all" in asked else "values") if asked else "value"
     machine = variant.machine(purpose)
     with machine.lock:
         if machine.run(variant.captured, flat.numbers) >= 0:

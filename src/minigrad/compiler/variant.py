@@ -233,7 +233,8 @@ class Variant:
         """Return the machine for a purpose.
 
         "value"; "hvp"; or a pair: the number of a result, and by what it is differentiated: "all"
-        inputs, or only those that are "values".
+        inputs, or only those that are "values". A training "step" has the same program as "values"
+        and a machine of its own, in which it keeps the parameters.
         """
         found = self.machines.get(purpose)
         if found is not None:
@@ -258,7 +259,7 @@ class Variant:
         else:
             number, by = purpose
             wrt: Any = range(program.inputs)
-            if by == "values":
+            if by != "all":
                 count = program.parameters
                 wrt = [*range(count), *(count + at for at in self.value_places)]
             if number == "rows":

@@ -127,19 +127,20 @@ static int is_range(long first, long count, long size)
     return first >= 0 && count >= 0 && first <= size && count <= size - first;
 }
 
+/* Move the parameters, and count the step in the same breath: no signal comes in between. */
 static int update(Machine *machine, double *values, PyObject *optimiser)
 {
-    PyObject *held[2] = {NULL, NULL};
-    Py_buffer state[2];
-    long first, count, grads, steps = 0;
+    PyObject *held[3] = {NULL, NULL, NULL}; /* one or two running averages, then the clock */
+    Py_buffer state[3];
+    long first, count, grads;
     double lr, beta1 = 0, beta2 = 0, eps = 0, penalty = 0, shrink = 1, momentum = 0;
     int nesterov = 0;
-    const int is_sgd = PyTuple_GET_SIZE(optimiser) == 8, states = is_sgd ? 1 : 2;
+    const int is_sgd = PyTuple_GET_SIZE(optimiser) == 9, states = is_sgd ? 1 : 2;
     const int read =
-        is_sgd ? PyArg_ParseTuple(optimiser, "lllOddpd", &first, &count, &grads, &held[0], &lr,
-                                  &momentum, &nesterov, &penalty)
-               : PyArg_ParseTuple(optimiser, "lllOOddddldd", &first, &count, &grads, &held[0],
-                                  &held[1], &lr, &beta1, &beta2, &eps, &steps, &penalty, &shrink);
+        is_sgd ? PyArg_ParseTuple(optimiser, "lllOOddpd", &first, &count, &grads, &held[0],
+                                  &held[1], &lr, &momentum, &nesterov, &penalty)
+               : PyArg_ParseTuple(optimiser, "lllOOOdddddd", &first, &count, &grads, &held[0],
+                                  &held[1], &held[2], &lr, &beta1, &beta2, &eps, &penalty, &shrink);
     if (!read)
         return -1;
     const long size = machine->plan.size;
@@ -150,25 +151,30 @@ static int update(Machine *machine, double *values, PyObject *optimiser)
         return -1;
     }
     int ready = 0, result = 0;
-    for (; ready < states && !result; ready++) {
-        if (get_buffer(held[ready], &state[ready], 'd', 1, "the optimiser's state")) {
+    for (; ready <= states && !result; ready++) {
+        const int is_clock = ready == states;
+        if (get_buffer(held[ready], &state[ready], is_clock ? 'q' : 'd', 1,
+                       "the optimiser's state")) {
             result = -1;
             break;
         }
-        if (length_of(&state[ready]) != count) {
+        if (length_of(&state[ready]) != (is_clock ? 1 : count)) {
             PyErr_SetString(PyExc_ValueError, "step: the optimiser's state has another length.");
             result = -1;
         }
     }
+    int64_t *clock = result ? NULL : state[states].buf;
     if (!result && is_sgd) {
         machine->isa->sgd(count, values + first, values + grads, state[0].buf, lr, momentum,
                           nesterov, penalty);
     } else if (!result) {
-        const double rate = lr / (1.0 - pow(beta1, (double)(steps + 1)));
-        const double scale = 1.0 / sqrt(1.0 - pow(beta2, (double)(steps + 1)));
+        const double rate = lr / (1.0 - pow(beta1, (double)(*clock + 1)));
+        const double scale = 1.0 / sqrt(1.0 - pow(beta2, (double)(*clock + 1)));
         machine->isa->adam(count, values + first, values + grads, state[0].buf, state[1].buf,
                            rate, scale, beta1, beta2, eps, penalty, shrink);
     }
+    if (!result)
+        ++*clock;
     while (ready-- > 0)
         PyBuffer_Release(&state[ready]);
     return result;

@@ -88,8 +88,6 @@ class Prepared:
             None if guards is None else (guards.slots, guards.numbers),
             None if optimiser is None else _spelled(optimiser),
         )
-        if failed == -1 and isinstance(optimiser, Adam):
-            optimiser.steps += 1
         return failed
 
     def batch(
@@ -152,12 +150,12 @@ def _spelled(optimiser: Sgd | Adam) -> tuple[Any, ...]:
     o = optimiser
     if isinstance(o, Sgd):
         return (
-            *(o.first, o.count, o.grads, o.velocity),
+            *(o.first, o.count, o.grads, o.velocity, o.clock),
             *(o.lr, o.momentum, o.nesterov, o.weight_decay),
         )
     return (
-        *(o.first, o.count, o.grads, o.averages, o.squares),
-        *(o.lr, *o.betas, o.eps, o.steps, o.penalty, o.shrink),
+        *(o.first, o.count, o.grads, o.averages, o.squares, o.clock),
+        *(o.lr, *o.betas, o.eps, o.penalty, o.shrink),
     )
 
 

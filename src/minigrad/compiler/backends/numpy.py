@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -54,21 +54,70 @@ class Guards:
 
 
 @dataclass
-class Sgd:
-    """Gradient descent on `count` slots from `first` on, with gradients from slot `grads` on."""
+class _Rule:
+    """Moves `count` slots from `first` on, with gradients from slot `grads` on, and counts its steps.
+
+    An exception may come between any two lines of Python: Ctrl-C does. So a step is either taken
+    entirely, its count included, or not at all. The native machine takes it in one call. Here all
+    new numbers are first written down in one place: from then on the step is taken, and whoever
+    comes next calls `finish` and has them written where they belong, if need be again.
+    """
 
     first: int
     count: int
     grads: int
+    clock: array[int] = field(default_factory=lambda: array("q", [0]), kw_only=True)
+    _noted: tuple[Any, ...] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def steps(self) -> int:
+        """The steps that it has taken."""
+        return self.clock[0]
+
+    @steps.setter
+    def steps(self, count: int) -> None:
+        self.clock[0] = count
+
+    def apply(self, values: Array) -> None:
+        """Take a step."""
+        self._noted = (self.steps + 1, *self._moved(values))
+        self.finish(values)
+
+    def finish(self, values: Array) -> None:
+        """Write down what a step has found; a second time, where the first was interrupted."""
+        if self._noted is None:
+            return
+        steps, new, *averages = self._noted
+        values[self.first : self.first + self.count] = new
+        for kept, numbers in zip(self._averages(), averages, strict=True):
+            np.asarray(kept)[:] = numbers
+        self.steps = steps
+        self._noted = None
+
+    def _moved(self, values: Array) -> tuple[Any, ...]:
+        """Where the slots go from here, and the new running averages."""
+        raise NotImplementedError
+
+    def _averages(self) -> tuple[Any, ...]:
+        """The running averages that are kept up to date."""
+        raise NotImplementedError
+
+
+@dataclass
+class Sgd(_Rule):
+    """Gradient descent, as `bulk.sgd` does it."""
+
     velocity: Any  # float64, `count` of them: kept up to date
     lr: float
     momentum: float = 0.0
     nesterov: bool = False
     weight_decay: float = 0.0
 
-    def apply(self, values: Array) -> None:
-        """Take the step that `bulk.sgd` takes."""
-        new, velocity = sgd(
+    def _averages(self) -> tuple[Any, ...]:
+        return (self.velocity,)
+
+    def _moved(self, values: Array) -> tuple[Any, ...]:
+        return sgd(
             _numbers(values, self.first, self.count),
             _numbers(values, self.grads, self.count),
             _numbers(self.velocity, 0, self.count),
@@ -77,29 +126,25 @@ class Sgd:
             self.nesterov,
             self.weight_decay,
         )
-        values[self.first : self.first + self.count] = new
-        np.asarray(self.velocity)[:] = velocity
 
 
 @dataclass
-class Adam:
-    """Adam or AdamW on `count` slots from `first` on, with gradients from slot `grads` on."""
+class Adam(_Rule):
+    """Adam or AdamW, as `bulk.adam` does it; `steps` of it were taken before this one."""
 
-    first: int
-    count: int
-    grads: int
     averages: Any  # of the gradients; float64, `count` of them: kept up to date
     squares: Any  # of their squares
     lr: float
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
-    steps: int = 0  # taken before this one; counts on by itself
     penalty: float = 0.0
     shrink: float = 1.0
 
-    def apply(self, values: Array) -> None:
-        """Take the step that `bulk.adam` takes."""
-        new, averages, squares = adam(
+    def _averages(self) -> tuple[Any, ...]:
+        return (self.averages, self.squares)
+
+    def _moved(self, values: Array) -> tuple[Any, ...]:
+        return adam(
             _numbers(values, self.first, self.count),
             _numbers(values, self.grads, self.count),
             _numbers(self.averages, 0, self.count),
@@ -111,10 +156,6 @@ class Adam:
             self.penalty,
             self.shrink,
         )
-        values[self.first : self.first + self.count] = new
-        np.asarray(self.averages)[:] = averages
-        np.asarray(self.squares)[:] = squares
-        self.steps += 1
 
 
 def _numbers(values: Any, first: int, count: int) -> array[float]:

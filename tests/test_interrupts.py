@@ -1,0 +1,317 @@
+"""Ctrl-C inside a training step: the step is taken entirely, or not at all."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import random
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+import minigrad
+from minigrad import Value, strict
+from minigrad.optim import SGD, Adam, AdamW, cosine
+
+pytest.importorskip("numpy")
+
+ROOMS = [
+    "training.py",
+    "modes.py",
+    "optim.py",
+    "quick.py",
+    "compiled.py",
+    os.path.join("backends", "numpy.py"),
+    os.path.join("backends", "native.py"),
+]
+SETTINGS = {
+    "SGD": (SGD, {"lr": 0.1}),
+    "momentum": (SGD, {"lr": cosine(0.1, 0.01, 20), "momentum": 0.9}),
+    "AdamW": (AdamW, {"lr": 0.03, "weight_decay": 0.2}),
+}
+
+
+class Training:
+    """A training of three parameters, on batches of two sizes in turn: on two machines."""
+
+    def __init__(self, setting, backend):
+        kind, options = SETTINGS[setting]
+        self.parameters = [Value(0.5), Value(-0.25), Value(0.125)]
+        self.optimizer = kind(self.parameters, **options)
+        self.fixed = Value(0.75)  # one that is only read
+        self._step = minigrad.train_step(self.loss, self.optimizer, backend=backend)
+
+    def loss(self, xs):
+        a, b, c = self.parameters
+        return minigrad.sum([((a * x + b).tanh() * c - self.fixed) ** 2 for x in xs])
+
+    def step(self, k):
+        return self._step([0.1 * (k % 7 - 3) + 0.01 * n for n in range(1 + k % 2)])
+
+    def values(self):
+        return [p.data for p in self.parameters]
+
+    def slopes(self):
+        return [p.grad for p in self.parameters]
+
+    def counted(self):
+        state = {name: list(numbers) for name, numbers in self.optimizer.state.items()}
+        return state, self.optimizer.steps
+
+    def look(self, counts_first=False):
+        if counts_first:
+            counted = self.counted()
+            return self.values(), counted
+        return self.values(), self.counted()
+
+
+def undisturbed(setting, backend, count):
+    """What there is to see before each of so many steps, and the gradients."""
+    training = Training(setting, backend)
+    seen, slopes = [], []
+    for k in range(count):
+        seen.append(training.look())
+        slopes.append(training.slopes())
+        training.step(k)
+    return seen, slopes
+
+
+def raising_at(number, rooms):
+    """A trace function that raises at a line of these rooms, the first having number 0.
+
+    Where a `with` block ends, Python reports its first line again. There it does not look for
+    signals, so nothing is raised there either.
+    """
+    left = [number]
+
+    def in_frame():
+        entered = set()
+
+        def on_line(frame, event, argument):
+            if event != "line":
+                return on_line
+            source = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+            if source.lstrip().startswith("with "):
+                if frame.f_lineno in entered:
+                    return on_line
+                entered.add(frame.f_lineno)
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+            return on_line
+
+        return on_line
+
+    def on_call(frame, event, argument):
+        return in_frame() if frame.f_code.co_filename.endswith(tuple(rooms)) else None
+
+    return on_call
+
+
+def interrupted(call, number, rooms):
+    """Whether a call came to that line, and was interrupted there."""
+    tracing = sys.gettrace()
+    sys.settrace(raising_at(number, rooms))
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(tracing)
+    return False
+
+
+def steps_with_interruptions(training, seen, take, rooms):
+    """Interrupt steps at every line, one line after the other; return how many were taken."""
+    k, number, outcomes = 2, 0, []
+    while True:
+        was = interrupted(lambda: take(k), number, rooms)  # noqa: B023 - called at once
+        found = training.look(counts_first=number % 2 == 1)
+        assert found in (seen[k], seen[k + 1]), f"line {number}"
+        outcomes.append(found == seen[k + 1])
+        assert was or outcomes[-1]
+        k += outcomes[-1]
+        training.step(k)  # and it goes on as if nothing had been
+        k += 1
+        if number % 3:  # else the next one starts from numbers that the machine has
+            assert training.look() == seen[k]
+        if not was:
+            return outcomes
+        number += 1
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_an_interruption_at_any_line(setting, backend):
+    seen, _ = undisturbed(setting, backend, 1500)
+    training = Training(setting, backend)
+    training.step(0)
+    training.step(1)
+    outcomes = steps_with_interruptions(training, seen, training.step, ROOMS)
+    assert len(outcomes) > 20
+    assert {True, False} <= set(outcomes)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_an_interruption_at_any_line_of_a_step_without_a_machine(setting):
+    """Inside strict() all is eager, the optimiser's own step included."""
+
+    def take(k):
+        with strict():
+            training.step(k)
+
+    reference = Training(setting, "numpy")
+    seen = []
+    for k in range(400):
+        seen.append(reference.look())
+        if k < 2:
+            reference.step(k)
+        else:
+            with strict():
+                reference.step(k)
+    training = Training(setting, "numpy")
+    training.step(0)
+    training.step(1)
+    k, number, taken = 2, 0, set()
+    while interrupted(lambda: take(k), number, ["optim.py", "quick.py"]):  # noqa: B023
+        found = training.look(counts_first=number % 2 == 1)
+        assert found in (seen[k], seen[k + 1]), f"line {number}"
+        taken.add(found == seen[k + 1])
+        k += found == seen[k + 1]
+        number += 1
+    assert taken == {True, False}
+    assert training.look() == seen[k + 1]
+
+
+def test_gradients_after_an_interruption_are_those_of_a_step_or_none(backend):
+    """Never those of a run that was left half way: NumPy runs instruction by instruction."""
+    seen, slopes = undisturbed("AdamW", backend, 1500)
+    training = Training("AdamW", backend)
+    training.step(0)
+    training.step(1)
+    k, number = 2, 0
+    while interrupted(lambda: training.step(k), number, ROOMS):  # noqa: B023
+        found = training.slopes()
+        taken = training.look() == seen[k + 1]
+        assert found in ([slopes[k + 1]] if taken else [slopes[k], [0.0] * 3])
+        k += taken
+        training.step(k)
+        k += 1
+        assert training.slopes() == slopes[k]
+        number += 1
+
+
+def test_an_interruption_while_the_parameters_are_exchanged(backend):
+    """Then a step compiles anew; interrupted, the next one does."""
+
+    def build():
+        training = Training("momentum", backend)
+        training.step(0)
+        training.parameters[1] = Value(0.3125)
+        training.optimizer.parameters[1] = training.parameters[1]
+        return training
+
+    reference = build()
+    before = reference.look()
+    reference.step(1)
+    after = reference.look()
+    number = 0
+    while True:
+        training = build()
+        was = interrupted(lambda: training.step(1), number, ["training.py"])  # noqa: B023
+        found = training.look()
+        assert found in (before, after), f"line {number}"
+        if found == before:
+            training.step(1)
+        assert training.look() == after
+        if not was:
+            return
+        number += 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer")
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_an_interruption_at_any_time(setting, backend):
+    """Signals, at random moments of three hundred steps."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals come to the main thread")
+    seen, _ = undisturbed(setting, backend, 700)
+    training = Training(setting, backend)
+    training.step(0)
+    training.step(1)
+    start = time.perf_counter()
+    for k in range(2, 22):
+        training.step(k)
+    duration = (time.perf_counter() - start) / 20
+    rng, k, taken = random.Random(setting), 22, 0
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for round_ in range(300):
+            delay = max(1e-6, rng.uniform(0.0, 1.3) * duration)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                training.step(k)
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+            except KeyboardInterrupt:
+                pass
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            found = training.look(counts_first=round_ % 2 == 1)
+            assert found in (seen[k], seen[k + 1])
+            taken += found == seen[k + 1]
+            k += found == seen[k + 1]
+            if round_ % 2:
+                assert training.step(k) is not None
+                k += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert training.look() == seen[k]
+    assert 0 < taken
+
+
+def test_whatever_asks_for_the_count_has_the_step_counted(backend):
+    """Whoever comes first after an interruption: reading, writing, saving, loading."""
+    kinds = {
+        "steps": lambda optimizer: optimizer.steps,
+        "state": lambda optimizer: optimizer.state,
+        "lr": lambda optimizer: optimizer.lr,
+        "state_dict": lambda optimizer: optimizer.state_dict(),
+        "step": lambda optimizer: optimizer.step(),
+    }
+    for ask in kinds.values():
+        w = Value(1.0)
+        optimizer = Adam([w], lr=lambda steps: 0.125 / (1 + steps))
+        step = minigrad.train_step(lambda x: w * x, optimizer, backend=backend)  # noqa: B023
+        step(1.0)
+        number = 0
+        while optimizer._turn is None or optimizer._turn.rule.steps == 1:
+            assert interrupted(lambda: step(1.0), number, ["training.py"])  # noqa: B023
+            number += 1
+        expected = ask(optimizer)  # moved, and not counted, until now
+        assert optimizer._turn is None
+        assert optimizer.steps == (3 if ask is kinds["step"] else 2)
+        if ask is kinds["lr"]:
+            assert expected == 0.125 / 3
+
+
+def test_a_state_that_is_loaded_after_an_interruption_stays(backend):
+    w = Value(1.0)
+    optimizer = SGD([w], lr=0.125, momentum=0.5)
+    step = minigrad.train_step(lambda x: w * x, optimizer, backend=backend)
+    saved = optimizer.state_dict()
+    step(1.0)
+    number = 0
+    while optimizer._turn is None or optimizer._turn.rule.steps == 1:
+        assert interrupted(lambda: step(1.0), number, ["training.py"])
+        number += 1
+    optimizer.load_state_dict(saved)
+    assert (optimizer.steps, optimizer.state, w.data) == (0, {}, 1.0 - 0.125 - 0.125 * 1.5)
+    step(1.0)
+    assert optimizer.steps == 1
+    assert w.data == 1.0 - 0.125 - 0.125 * 1.5 - 0.125
