@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from . import compiled
 from .compiled import Compiled
 from .compiler.program import NOT_FINITE
 from .compiler.pytree import Flat, flatten
@@ -100,7 +101,7 @@ class Batched:
                 done = self._batch(machine, variant, flat, args, count, threads, progress)
             return None if done is None else (done,)
 
-        done = self._compiled._replayed(first, {}, run)
+        done = self._compiled._replayed(first, {}, run, compiled.PATIENCE)
         if done is None:
             raise GuardError(self._compiled.why_uncompiled())
         return done[0]

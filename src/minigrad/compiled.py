@@ -18,7 +18,7 @@ import functools
 import threading
 import warnings
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -29,18 +29,19 @@ from .compiler.jacobian import Jacobian
 from .compiler.program import Program
 from .compiler.pytree import Flat, flat_call, flatten, lifted, restore, same_call
 from .compiler.reading import Reading
-from .compiler.trace import collector_off
+from .compiler.trace import collector_off, turn
 from .compiler.untraced import StandIns
 from .compiler.variant import BACKENDS, NotFinite, Variant, backend_name, backend_of, filled
-from .errors import AuditError, GuardError
+from .errors import AuditError, GuardError, TraceError
 from .graph import topological_order
 from .modes import in_strict, is_recording, refuse_in_trace, settle, tracer
 from .names import plural
 from .scalar import Value, fused, gradients
 
-__all__ = ["Bound", "CacheInfo", "Compiled", "Gradients"]
+__all__ = ["PATIENCE", "Bound", "CacheInfo", "Compiled", "Gradients"]
 
 _STRUCTURES = 256  # programs for other structures: beyond, those not used for longest are dropped
+PATIENCE = 60.0  # seconds to wait for another thread that traces, where nothing else can be done
 _VARIANTS = 16  # ways through one structure: beyond, the function runs as it is
 _CHANGES = 2  # traces in a row that may change what the function reads: caches fill up once
 _STREAK = 32  # traces in a row without a replay that are still taken for a start
@@ -163,6 +164,7 @@ class Compiled:
         self._audit = Schedule(mode_of(audit))
         self._reason = ""  # why it was traced again
         self._as_is = ""  # why it is not compiled at all: it changes what it reads
+        self._why = ""  # why the latest call that ran uncompiled did
         self._calls = self._traces = self._failed = self._eager = self._dropped = 0
         self._changes = 0  # traces in a row that changed what the function reads
         self._streak = 0  # traces in a row without a replay
@@ -263,7 +265,7 @@ class Compiled:
             gradients = _gradients(variant, found, flat)
             return (gradients.args if parameters is None else (gradients.args, gradients),)
 
-        done = self._replayed(tuple(args), {}, run)
+        done = self._replayed(tuple(args), {}, run, PATIENCE)
         if done is None:
             raise GuardError(self.why_uncompiled())
         return done[0]
@@ -282,7 +284,7 @@ class Compiled:
     def explain(self) -> str:
         """Say what was recognised, what the program is tied to, guarded by and audited for."""
         if self._as_is:
-            return self.why_uncompiled()
+            return self._as_is
         variant = self._latest()
         return f"{_explained(variant, self.__name__)}\n{self._audit.said(variant)}"
 
@@ -312,8 +314,14 @@ class Compiled:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         run: Callable[[Variant, Flat], T | None],
+        patience: float = 0.0,
     ) -> T | None:
-        """Run a program that fits, traced now if there is none; None: run it uncompiled."""
+        """Run a program that fits, traced now if there is none.
+
+        None if the function is to be run as it is, because there are too many ways, or because it
+        has to be traced while another thread is tracing, and that one may be waiting for this
+        one. Who has no other way to run it has `patience`: so many seconds, then it is an error.
+        """
         self._calls += 1
         if self._as_is:
             self._eager += 1
@@ -328,28 +336,73 @@ class Compiled:
             ways = self._found(flat)
         else:
             ways = recent[2]
-        reason = ""
-        if ways is not None:
-            if ways.rests > 0:  # none of them has fitted for some time
-                ways.rests -= 1
+        if ways is not None and ways.rests > 0:  # none of them has fitted for some time
+            ways.rests -= 1
+            self._eager += 1
+            return None
+        tried: list[Variant] = []
+        done = self._first_fitting(ways, tried, flat, run)
+        if done is not None:
+            return done
+        with turn(patience) as is_ours:
+            if not is_ours and patience:
+                raise TraceError(self._no_turn(patience))
+            if not is_ours:
                 self._eager += 1
                 return None
-            for variant in ways.variants:
-                change = variant.watch.changed()
-                if change is not None:
-                    reason = f"{change} is not what it was when the function was traced"
-                    continue
+            # Another thread may have traced the same in the meantime.
+            done = self._first_fitting(self._found(flat), tried, flat, run)
+            if done is not None:
+                return done
+            traced = self._traced(flat)
+        if traced is None:
+            return None
+        variant, flat = traced
+        done = self._exactly(run, variant, flat)
+        if done is None:  # what it was traced with does not pass its own guards
+            raise GuardError(
+                f"{self.__name__}: the program does not reproduce the call it was traced from; "
+                "does the function use numbers that differ each time (random, time)?"
+            )
+        return done
+
+    def _no_turn(self, patience: float) -> str:
+        return (
+            f"{self.__name__} has to be traced, and has waited {patience:g} seconds for another "
+            "function that is being traced. Does that one wait for this thread? Call "
+            f"{self.__name__} once before."
+        )
+
+    def _first_fitting(
+        self,
+        ways: Ways | None,
+        tried: list[Variant],
+        flat: Flat,
+        run: Callable[[Variant, Flat], T | None],
+    ) -> T | None:
+        """Run the first program that holds for this call; those in `tried` do not."""
+        for variant in ways.variants if ways is not None else ():
+            if variant in tried:
+                continue
+            change = variant.watch.changed()
+            if change is None:
                 done: T | None = self._run(run, variant, flat)
                 if done is not None:
                     self._last = variant
-                    self._streak = ways.missed = 0
+                    self._streak = 0
                     return done
-                reason = "; ".join(guard.what for guard in variant.program.guards[:3])
+                self._reason = "; ".join(guard.what for guard in variant.program.guards[:3])
                 self._failed += 1
-        if reason:
-            self._reason = reason
-        traced: T | None = self._traced(flat, run, reason)
-        return traced
+            else:
+                self._reason = f"{change} is not what it was when the function was traced"
+            tried.append(variant)
+        if tried and self._strict:
+            raise GuardError(
+                f"{self.__name__}: this call would take another way than the one that was "
+                f"compiled ({self._reason}). Write the choice with where(condition, a, b), or "
+                "compile with strict=False to have it traced again."
+            )
+        return None
 
     def _run(self, run: Callable[[Variant, Flat], T | None], variant: Variant, flat: Flat) -> Any:
         """Run one way, and audit it if that is due."""
@@ -374,9 +427,8 @@ class Compiled:
         try:
             return run(variant, flat)
         except NotFinite:
-            with self._lock:
-                if variant.exact is None:
-                    variant.exact = self._variant(self._whole(flat), variant.watch, exact=True)
+            if variant.exact is None:
+                variant.exact = self._variant_in_turn(flat, variant.watch, exact=True)
             return run(variant.exact, flat)
 
     def _is_stale(self, variant: Variant, flat: Flat) -> bool:
@@ -386,10 +438,12 @@ class Compiled:
         if here is None:
             return False  # a guard fails: this way is not taken
         told = difference(self._function, variant, flat, here)
+        change = variant.watch.changed()
+        if change is not None:  # what this call was to do has been done just now
+            self._changes_things(change)
         if not told:
             return False
-        with self._lock:
-            fresh = self._variant(self._whole(flat), None)
+        fresh = self._variant_in_turn(flat, None)
         settle()
         there = self._exactly(measured, fresh, flat)
         if there is not None and agree(here, there) and fresh.outputs_like(variant):
@@ -411,6 +465,13 @@ class Compiled:
         args, kwargs = flat.tree
         return flat_call(args, kwargs, self._fixed)
 
+    def _variant_in_turn(self, flat: Flat, known: Any, exact: bool = False) -> Variant:
+        """Trace the function once more, when nobody else traces."""
+        with turn(PATIENCE) as is_ours:
+            if not is_ours:
+                raise TraceError(self._no_turn(PATIENCE))
+            return self._variant(self._whole(flat), known, exact)
+
     def _variant(self, flat: Flat, known: Any, exact: bool = False) -> Variant:
         """Trace the function."""
         with collector_off():
@@ -425,30 +486,28 @@ class Compiled:
                 self._recent = (flat.key, len(flat.numbers), ways)
         return ways
 
-    def _traced(self, flat: Flat, run: Any, reason: str) -> Any:
+    def _traced(self, flat: Flat) -> tuple[Variant, Flat] | None:
+        """Run the function once and compile what it does; None if there are too many ways.
+
+        The lock is not held meanwhile: what the function waits for may want to call it.
+        """
         with self._lock:
             ways = self._cache.setdefault(flat.key, Ways())
             self._cache.move_to_end(flat.key)
-            if ways.variants and self._strict:
-                raise GuardError(
-                    f"{self.__name__}: this call would take another way than the one that was "
-                    f"compiled ({reason}). Write the choice with where(condition, a, b), or "
-                    "compile with strict=False to have it traced again."
-                )
             if len(ways.variants) >= _VARIANTS and self._dropped < _STRUCTURES:
                 fresh = [variant for variant in ways.variants if variant.watch.changed() is None]
                 self._dropped += len(ways.variants) - len(fresh)
                 ways.variants = fresh  # the others belong to a world that is gone
-            if len(ways.variants) >= _VARIANTS:
-                ways.miss()
-                self._eager += 1
-                self._warn(self._too_many_ways())
-                return None
-            flat = self._whole(flat)
-            variant = self._variant(flat, None if flat.kept else self._known_watch())
+        if len(ways.variants) >= _VARIANTS:
+            ways.miss()
+            return self._uncompiled(self._too_many_ways())
+        flat = self._whole(flat)
+        variant = self._variant(flat, None if flat.kept else self._known_watch())
+        with self._lock:
             self._traces += 1
             self._streak += 1
             self._audit.traced(variant)
+            ways = self._cache.setdefault(flat.key, Ways())
             self._last = variant
             change = variant.watch.changed()
             self._changes = self._changes + 1 if change is not None else 0
@@ -458,23 +517,24 @@ class Compiled:
             while len(self._cache) > _STRUCTURES:
                 self._cache.popitem(last=False)
         self._say_what_was_seen(variant, change)
-        if not variant.is_faithful:  # on an edge, the machine falls to the other side
-            self._eager += 1
-            return None
-        done = self._exactly(run, variant, flat)
-        if done is None:  # what it was traced with does not pass its own guards
-            raise GuardError(
-                f"{self.__name__}: the program does not reproduce the call it was traced from; "
-                "does the function use numbers that differ each time (random, time)?"
+        if not variant.is_faithful:
+            return self._uncompiled(
+                f"{self.__name__} decides by a number that is on the edge: computed in another "
+                "order, it falls to the other side. Such calls run uncompiled.",
             )
-        return done
+        return variant, flat
+
+    def _uncompiled(self, why: str) -> None:
+        """Have the function run as it is."""
+        self._eager += 1
+        self._why = why
+        self._warn(why)
 
     def _say_what_was_seen(self, variant: Variant, change: str | None) -> None:
         """Warn of what a program does not repeat, once each."""
         name = self.__name__
         if self._changes > _CHANGES:
-            self._as_is = f"{name} changes {change}, which it reads"
-            self._warn(self.why_uncompiled())
+            self._changes_things(str(change))
         if variant.text_at:
             self._warn(
                 f"{name} makes texts of numbers, at {variant.text_at}: they are made when it is "
@@ -507,12 +567,16 @@ class Compiled:
 
     def why_uncompiled(self) -> str:
         """Say why calls run the function as it is."""
-        if self._as_is:
-            return (
-                f"{self._as_is}. A program would not do that at each call, so it runs uncompiled. "
-                "Return what is to be kept, and do the rest around the call."
-            )
-        return self._too_many_ways()
+        return self._as_is or self._why
+
+    def _changes_things(self, change: str) -> None:
+        """Give up compiling: the function changes what it reads."""
+        self._as_is = (
+            f"{self.__name__} changes {change}, which it reads. A program would not do that at "
+            "each call, so it runs uncompiled. Return what is to be kept, and do the rest around "
+            "the call."
+        )
+        self._warn(self._as_is)
 
     def _too_many_ways(self) -> str:
         return (

@@ -38,6 +38,7 @@ cdef class Entries:
     cpdef int entry(self, Node node) except -9
     @cython.locals(at=int)
     cpdef int capture(self, Node node) except -9
+    cpdef long long strange(self)
     cpdef close(self)
     @cython.locals(count=Py_ssize_t, k=Py_ssize_t, code="int[::1]", first="int[::1]",
                    second="int[::1]", uses="int[::1]", user="int[::1]", level="int[::1]",

@@ -178,7 +178,7 @@ class Entries:
         `describe` adds the entry of a node that has more than a row and two operands. What was made
         inside no_grad() is in `stopped`: its operands are held, by `describe` too. The mark of a
         node says which entry it is: `base` minus the entry. No other trace has such marks, nor has
-        a backward pass, so that nobody needs to take them off.
+        a backward pass, so that nobody needs to take them off; one is left out, see `strange`.
         """
         base = self.base
         self.reserve(len(nodes) + len(arguments) + 16)
@@ -229,15 +229,22 @@ class Entries:
         mark = node._mark
         return self.base - mark if mark <= self.base else self.capture(node)
 
+    def strange(self) -> int:
+        """Return the mark for Values that other threads make meanwhile: no other trace has it."""
+        return self.base + 1
+
     @cython.nonecheck(True)
     def capture(self, node: Any) -> int:
         """Add an input for a Value that was there before the trace."""
-        if (node._a is not None and node._a._mark <= self.base) or (
-            node._b is not None and node._b._mark <= self.base
+        if (
+            node._mark == self.base + 1
+            or (node._a is not None and node._a._mark <= self.base)
+            or (node._b is not None and node._b._mark <= self.base)
         ):
             raise TraceError(
-                "a compiled function has computed something in another thread, where it cannot be "
-                "followed."
+                "a compiled function uses a Value that was made in another thread meanwhile, where "
+                "it cannot be followed: the program would repeat its number for ever. Compute it "
+                "in the function itself, or outside, and give it as an argument."
             )
         at = self.add(_INPUT)
         node._mark = self.base - at

@@ -38,7 +38,7 @@ cdef extern from "pythread.h":
 
 cdef inline unsigned long _this_thread():
     return PyThread_get_thread_ident()
-cdef long long _epoch
+cdef long long _epoch, _strange
 cdef object ieee
 
 cdef class Value(Node):

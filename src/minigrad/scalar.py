@@ -289,13 +289,18 @@ def refuse_inverted(condition: int) -> NoReturn:
 _recorder: list[Any] | None = None  # while a function is traced: its nodes, in order
 _recording_thread = 0
 _modes_of_trace = 0
+_strange = 0
 
 
 @contextmanager
-def recorded(nodes: list[Any]) -> Iterator[None]:
-    """Append to `nodes` whatever is made inside this block, in this thread."""
-    global _recorder, _recording_thread, _modes_of_trace
-    _recorder, _recording_thread, _modes_of_trace = nodes, _this_thread(), _modes
+def recorded(nodes: list[Any], strange: int) -> Iterator[None]:
+    """Append to `nodes` whatever is made inside this block, in this thread.
+
+    What other threads make meanwhile gets the mark `strange`.
+    """
+    global _recorder, _recording_thread, _modes_of_trace, _strange
+    _recording_thread, _modes_of_trace, _strange = _this_thread(), _modes, strange
+    _recorder = nodes
     try:
         yield
     finally:
@@ -322,12 +327,15 @@ on_debt(_set_owed)
 
 def _observe(node: Value) -> None:
     """Do what the modes in force ask of a new node."""
-    if _recorder is not None and _recording_thread == _this_thread():
-        _recorder.append(node)
-        if _modes != _modes_of_trace:  # a block was opened inside: no_grad(), it may be
-            reader: Any = tracer()
-            reader.made(node)
-        return
+    if _recorder is not None:
+        if _recording_thread == _this_thread():
+            _recorder.append(node)
+            if _modes != _modes_of_trace:  # a block was opened, inside or by another thread
+                reader: Any = tracer()
+                if reader is not None:
+                    reader.made(node)
+            return
+        node._mark = _strange
     if in_strict():
         source = guard.calling_line()
         guard.check_value(node, source)
@@ -383,8 +391,11 @@ class Value(Node):
             self._a = source
             self._da = 1.0
             _follow(self, (source,))
-        if _modes and (source is not None or _children != () or tracer() is not None):
-            _observe(self)
+        if _modes:
+            if _recorder is not None and _recording_thread != _this_thread():
+                self._mark = _strange
+            elif _recorder is not None or source is not None or _children != ():
+                _observe(self)
         if label:
             self.label = label
 

@@ -28,9 +28,10 @@ from .reading import Condition, Inverted, Reading, close, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Guard, Tape
 from .texts import is_only_shown
 
-__all__ = ["Trace", "collector_off", "trace"]
+__all__ = ["Trace", "collector_off", "trace", "turn"]
 
 _lock = threading.RLock()  # one trace at a time: it stands in for max and min meanwhile
+_is_running = False
 _WHERE, _DIV = OPS["where"].code, OPS["div"].code
 _HOLD = MAPS["hold"].code
 _ARITY = [row.arity for row in TABLE]
@@ -198,38 +199,58 @@ def trace(
 
     It is handed the trace, to make readings of those arguments that are whole numbers.
     """
+    global _is_running
     scribe = scribe or Trace()
     with _lock, collector_off():
-        with (
-            tolerant(),
-            recording(),
-            tracing(scribe),
-            patched(scribe),
-            recorded(scribe.nodes),
-        ):
-            results = [_as_value(x) for x in function(scribe)]
-        begin_pass()  # marks are in use
+        entries = Entries()
+        _is_running = True
         try:
-            return _written(scribe, arguments, results)
+            with (
+                tolerant(),
+                recording(),
+                tracing(scribe),
+                patched(scribe),
+                recorded(scribe.nodes, entries.strange()),
+            ):
+                results = [_as_value(x) for x in function(scribe)]
+            begin_pass()  # marks are in use
+            try:
+                return _written(entries, scribe, arguments, results)
+            finally:
+                end_pass()
         finally:
-            end_pass()
+            entries.close()
+            _is_running = False
 
 
-def _written(scribe: Trace, arguments: Sequence[Value], results: Sequence[Value]) -> Tape:
-    """Turn nodes into entries. Nothing here looks at a number that could differ at another call."""
-    entries = Entries()
-    describe = _Describe(entries, scribe)
+@contextmanager
+def turn(patience: float = 0.0) -> Iterator[bool]:
+    """Keep others from tracing inside this block; wait for one who traces up to `patience` seconds.
+
+    Tells whether it is our turn. It may never be: a function that is being traced may itself wait
+    for this thread, or have started this very call.
+    """
+    is_ours = _lock.acquire(timeout=patience)
     try:
-        entries.read(scribe.nodes, arguments, describe, frozenset(scribe.held))
-        tape = Tape(entries, list(range(len(arguments))))
-        tape.results = [entries.entry(node) for node in results]
-        for node, number, what in scribe.guards.values():
-            at = entries.entry(node)
-            if entries.code[at] != CONSTANT:
-                tape.guards.append(Guard(at, number, what))
-        tape.wholes = entries.inputs_under([entries.entry(node) for node in scribe.wholes])
+        yield is_ours and not _is_running
     finally:
-        entries.close()
+        if is_ours:
+            _lock.release()
+
+
+def _written(
+    entries: Entries, scribe: Trace, arguments: Sequence[Value], results: Sequence[Value]
+) -> Tape:
+    """Turn nodes into entries. Nothing here looks at a number that could differ at another call."""
+    describe = _Describe(entries, scribe)
+    entries.read(scribe.nodes, arguments, describe, frozenset(scribe.held))
+    tape = Tape(entries, list(range(len(arguments))))
+    tape.results = [entries.entry(node) for node in results]
+    for node, number, what in scribe.guards.values():
+        at = entries.entry(node)
+        if entries.code[at] != CONSTANT:
+            tape.guards.append(Guard(at, number, what))
+    tape.wholes = entries.inputs_under([entries.entry(node) for node in scribe.wholes])
     return tape
 
 

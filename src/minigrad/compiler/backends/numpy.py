@@ -55,7 +55,7 @@ class Guards:
 
 @dataclass
 class _Rule:
-    """Moves `count` slots from `first` on, with gradients from slot `grads` on, and counts its steps.
+    """Moves `count` slots from `first` on by gradients from slot `grads` on; counts its steps.
 
     An exception may come between any two lines of Python: Ctrl-C does. So a step is either taken
     entirely, its count included, or not at all. The native machine takes it in one call. Here all
