@@ -17,7 +17,7 @@ ROOT = PACKAGE.parent.parent
 # A room may import rooms of a lower rank only.
 RANK = {
     **dict.fromkeys(["errors", "version", "ops", "ieee", "arrays", "coerce", "modes", "files"], 0),
-    **dict.fromkeys(["shim", "engines", "abilities", "terminal"], 0),
+    **dict.fromkeys(["shim", "engines", "abilities", "callables", "terminal"], 0),
     **dict.fromkeys(["graph", "guard", "cheader", "names"], 1),
     "node": 2,
     **dict.fromkeys(["scalar", "bulk"], 3),

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import compiled
+from .callables import Made
 from .compiled import Compiled
 from .compiler.program import NOT_FINITE
 from .compiler.pytree import Flat, flatten
@@ -44,16 +45,20 @@ class BatchGradients(tuple[Any, ...]):
         return (tuple(self),)
 
 
-class Batched:
+class Batched(Made):
     """A function for many rows at once. Made by `vmap`."""
 
     def __init__(self, function: Callable[..., Any], backend: str, audit: Any = None) -> None:
+        self._given = (function, backend, audit)
         self._compiled = Compiled(
             function.__wrapped__ if isinstance(function, Compiled) else function,
             backend,
             audit=audit,
         )
-        functools.update_wrapper(self, self._compiled)
+        functools.update_wrapper(self, self._compiled, updated=())
+
+    def _recipe(self) -> tuple[Any, ...]:
+        return self._given
 
     def __call__(self, *args: Any, threads: int | None = None, progress: bool | None = None) -> Any:
         """Return the results of all rows, an array for each result."""

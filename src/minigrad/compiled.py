@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from .callables import Made, refuse_unfinished
 from .compiler.audit import Schedule, agree, clock, difference, measured, mode_of, reasons
 from .compiler.jacobian import Jacobian
 from .compiler.program import Program
@@ -130,11 +131,21 @@ class Gradients(Mapping[Value, float]):
     def __len__(self) -> int:
         return len(self._table())
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        """What a copy needs: nothing that is told by the identity of an object."""
+        return self.parameters, self.numbers, self._of_args, self._sources, self.args, self.kwargs
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.parameters, self.numbers, self._of_args, self._sources, *trees = state
+        self._trees = (trees[0], trees[1])
+        self._key = self._kept = self._by_value = None
+        self._skipped = 0
+
     def __repr__(self) -> str:
         return f"Gradients(args={self.args!r}, parameters: {len(self.parameters)})"
 
 
-class Compiled:
+class Compiled(Made):
     """A function with its programs. Made by `compile`."""
 
     def __init__(
@@ -147,6 +158,7 @@ class Compiled:
     ) -> None:
         if not callable(function):
             raise TypeError(f"compile(fn): got {type(function).__name__}; give a function.")
+        refuse_unfinished(function)
         if backend not in BACKENDS:
             raise ValueError(f"backend={backend!r}: choose one of {', '.join(BACKENDS)}.")
         backend_of(backend)
@@ -154,6 +166,7 @@ class Compiled:
         self.__wrapped__: Callable[..., Any] = function
         self.__name__: str = getattr(function, "__name__", type(function).__name__)
         self._function = function
+        self._options = (backend, strict, leading, audit)
         self._backend = backend
         self._strict = strict
         self._leading = tuple(leading)  # Values to be the first inputs of every program
@@ -170,6 +183,9 @@ class Compiled:
         self._streak = 0  # traces in a row without a replay
         self._told: set[str] = set()  # warnings that were given
         self._lock = threading.RLock()
+
+    def _recipe(self) -> tuple[Any, ...]:
+        return self._function, *self._options
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method, it belongs to its instance, like any function."""
@@ -667,13 +683,16 @@ class Compiled:
         return f"{self.__name__} returns no Value first, so there is nothing to differentiate."
 
 
-class Bound:
+class Bound(Made):
     """A compiled method of an instance; derivatives are by the arguments behind `self`."""
 
     def __init__(self, compiled: Compiled, instance: Any) -> None:
-        functools.update_wrapper(self, compiled)
+        functools.update_wrapper(self, compiled, updated=())
         self._compiled = compiled
         self.__self__ = instance
+
+    def _recipe(self) -> tuple[Any, ...]:
+        return self._compiled, self.__self__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the method."""
@@ -700,6 +719,8 @@ class Bound:
         return found[0][1:], found[1]
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_compiled":  # not made yet, as while it is copied
+            raise AttributeError(name)
         return getattr(self._compiled, name)
 
 

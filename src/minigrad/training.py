@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from .callables import Made
 from .compiled import Compiled
 from .compiler.pytree import Flat
 from .compiler.variant import Machine, Variant
@@ -33,7 +34,7 @@ from .quick import first_changed, read_data, write_data, write_grads
 __all__ = ["TrainStep", "train_step"]
 
 
-class TrainStep:
+class TrainStep(Made):
     """Takes one training step per call, and returns the loss before it."""
 
     def __init__(
@@ -51,6 +52,7 @@ class TrainStep:
             )
         function = loss.__wrapped__ if isinstance(loss, Compiled) else loss
         self.function: Callable[..., Any] = function
+        self._loss = loss
         self.optimizer = optimizer
         self._options = {"backend": backend, "strict": strict, "audit": audit}
         self._lock = threading.RLock()  # one step at a time
@@ -58,6 +60,10 @@ class TrainStep:
         self._owner: Machine | None = None  # who has the newest numbers; None: the Values
         self._running: Machine | None = None  # who has begun to compute gradients, and not moved
         self._prepare()
+
+    def _recipe(self) -> tuple[Any, ...]:
+        settle()  # the numbers are to be in the Values, which travel with the optimiser
+        return self._loss, self.optimizer, *self._options.values()
 
     def _prepare(self) -> None:
         """Compile for the parameters that the optimiser has now."""
@@ -77,7 +83,7 @@ class TrainStep:
         if first_changed([self.optimizer.parameters], [self._parameters], 0) >= 0:
             settle()
             self._prepare()
-        if type(self.optimizer) in (SGD, Adam, AdamW) and not in_strict():
+        if _is_known(self.optimizer) and not in_strict():
             done = self.compiled._replayed(args, kwargs, self._stepped)
             if done is not None:
                 return done[0]
@@ -168,6 +174,17 @@ class TrainStep:
             write_data(self._parameters, machine.values)
             write_grads(self._parameters, grads)
             self._owner = None
+
+
+def _is_known(optimizer: Optimizer) -> bool:
+    """Tell whether the machine can take the optimiser's steps: nobody has put in a step of theirs."""
+    kind = type(optimizer)
+    return (
+        kind in (SGD, Adam, AdamW)
+        and "step" not in vars(optimizer)
+        and kind.step is Optimizer.step
+        and kind._update is _UPDATES[kind]
+    )
 
 
 class _Turn:

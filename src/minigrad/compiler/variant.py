@@ -14,7 +14,7 @@ import gc
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import repeat
@@ -333,7 +333,7 @@ def _holds_traced(thing: Any, leaves: set[int]) -> bool:
     rest = [thing]
     while rest:
         each = rest.pop()
-        if isinstance(each, (Reading, Iterator)):
+        if isinstance(each, (Reading, Iterator, Awaitable, AsyncIterator)):
             return True
         if isinstance(each, Value):
             if id(each) in leaves or each._links():
