@@ -176,13 +176,17 @@ class TrainStep(Made):
             self._owner = None
 
 
+_STEP = Optimizer.step
+_UPDATES = {kind: kind._update for kind in (SGD, Adam, AdamW)}
+
+
 def _is_known(optimizer: Optimizer) -> bool:
     """Tell whether the machine can take the optimiser's steps: nobody has put in a step of theirs."""
     kind = type(optimizer)
     return (
         kind in (SGD, Adam, AdamW)
         and "step" not in vars(optimizer)
-        and kind.step is Optimizer.step
+        and kind.step is _STEP
         and kind._update is _UPDATES[kind]
     )
 
