@@ -5,8 +5,9 @@ cimport cython
 from .node cimport Node
 
 cdef extern from "quick.h":
-    bint same_content(object now, object then)
-    bint same_meaning(object space, object word, object then)
+    Py_ssize_t first_other(bytes ways, list places, list then, Py_ssize_t at)
+    Py_ssize_t first_new_meaning(list spaces, list words, list then, object missing, Py_ssize_t at)
+    object own_attributes(object thing)
 
 cdef long long _EXACT
 
@@ -28,11 +29,11 @@ cdef Py_ssize_t _refill_sequence(tree, kind, tuple key, double[::1] x, numbers, 
 cdef Py_ssize_t _refill_dict(dict tree, tuple key, double[::1] x, numbers, Py_ssize_t at,
                              list sources, other) except -2
 
-@cython.locals(k=Py_ssize_t)
-cpdef Py_ssize_t first_moved(list spaces, list words, list then, Py_ssize_t at) except -2
+cpdef Py_ssize_t first_moved(list spaces, list words, list then, missing, Py_ssize_t at) except -2
 
-@cython.locals(k=Py_ssize_t)
-cpdef Py_ssize_t first_changed(list containers, list then, Py_ssize_t at) except -2
+cpdef Py_ssize_t first_changed(bytes ways, list places, list then, Py_ssize_t at) except -2
+
+cpdef attributes_of(thing)
 
 @cython.locals(x="double[::1]", k=Py_ssize_t)
 cpdef read_data(tuple values, numbers)

@@ -21,9 +21,17 @@ if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
-    from .shim import same_content, same_meaning
+    from .shim import first_new_meaning, first_other, own_attributes
 
-__all__ = ["first_changed", "first_moved", "read_data", "refill", "write_data", "write_grads"]
+__all__ = [
+    "attributes_of",
+    "first_changed",
+    "first_moved",
+    "read_data",
+    "refill",
+    "write_data",
+    "write_grads",
+]
 
 _EXACT = 2**53  # whole numbers beyond have no float of their own
 
@@ -156,20 +164,24 @@ def _refill_dict(
 # ---- surroundings --------------------------------------------------------------------------------
 
 
-def first_moved(spaces: list[Any], words: list[Any], then: list[Any], at: int) -> int:
-    """Find the first word, from `at` on, that means another object than it did; -1 if none does."""
-    for k in range(at, len(spaces)):
-        if not same_meaning(spaces[k], words[k], then[k]):
-            return k
-    return -1
+def first_moved(spaces: list[Any], words: list[Any], then: list[Any], missing: Any, at: int) -> int:
+    """Find the first word, from `at` on, that means another object than it did; -1 if none does.
+
+    A word that is not there means `missing`.
+    """
+    return first_new_meaning(spaces, words, then, missing, at)
 
 
-def first_changed(containers: list[Any], then: list[Any], at: int) -> int:
-    """Find the first container, from `at` on, that may hold something else than it did; or -1."""
-    for k in range(at, len(containers)):
-        if not same_content(containers[k], then[k]):
-            return k
-    return -1
+def first_changed(ways: bytes, places: list[Any], then: list[Any], at: int) -> int:
+    """Find the first place, from `at` on, that may hold something else than it did; or -1."""
+    return first_other(ways, places, then, at)
+
+
+def attributes_of(thing: Any) -> Any:
+    """Return the dict of what was set on an object, or None; nothing of the object is called."""
+    if not cython.compiled and isinstance(thing, Node):
+        return thing._attributes()
+    return own_attributes(thing)
 
 
 # ---- numbers of Values, as they are: nobody is asked to settle -----------------------------------

@@ -7,6 +7,7 @@ for the compiler. Uncompiled, they find this module: nothing from third parties 
 from __future__ import annotations
 
 from collections.abc import Callable
+from gc import get_referents
 from operator import is_
 from typing import Any, TypeVar
 
@@ -15,12 +16,13 @@ __all__ = [
     "cclass",
     "compiled",
     "final",
+    "first_new_meaning",
+    "first_other",
     "make_node",
     "nonecheck",
     "open_slab",
+    "own_attributes",
     "place_nodes",
-    "same_content",
-    "same_meaning",
     "slab_count",
     "track",
     "track_like",
@@ -85,20 +87,40 @@ def track_like(node: object, operand: object) -> None:
     """Have it look at a node if it looks at the operand."""
 
 
-# What native/quick.h does.
+# What native/quick.h does; no may be wrong, for somebody looks closer then, yes is not.
 
 
-def same_content(now: Any, then: Any) -> bool:
-    """Tell whether a container holds the very things that it held; no may be wrong, yes is not."""
-    if type(then) is not tuple:
-        return False
-    if isinstance(now, list):
+def first_other(ways: bytes, places: list[Any], then: list[Any], at: int) -> int:
+    """Find the first place that may hold something else than it did."""
+    for k in range(at, len(places)):
+        if not _same_content(ways[k : k + 1], places[k], then[k]):
+            return k
+    return -1
+
+
+def _same_content(way: bytes, now: Any, then: Any) -> bool:
+    if way == b"r":
+        now = get_referents(now)
+    if way in (b"l", b"r"):
         return len(now) == len(then) and all(map(is_, now, then))
-    if type(now) is not dict or 2 * len(now) != len(then):  # a class, a function: look closer
+    if way != b"d" or 2 * len(now) != len(then):
         return False
     return all(map(is_, now, then[::2])) and all(map(is_, now.values(), then[1::2]))
 
 
-def same_meaning(space: dict[str, Any], word: str, then: Any) -> bool:
-    """Tell whether a word still means this very object."""
-    return word in space and space[word] is then
+def first_new_meaning(
+    spaces: list[Any], words: list[Any], then: list[Any], missing: Any, at: int
+) -> int:
+    """Find the first word that means another thing."""
+    for k in range(at, len(spaces)):
+        if spaces[k].get(words[k], missing) is not then[k]:
+            return k
+    return -1
+
+
+def own_attributes(thing: Any) -> Any:
+    """Return the dict of an object's attributes."""
+    try:
+        return object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return None

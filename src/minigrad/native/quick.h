@@ -1,12 +1,6 @@
 /* What quick.py asks of C: are the things in a container the very same as before? By pointers and
    bytes alone, so that no object is touched. A `no` only means that somebody has to look closer. */
 
-/* Nothing may lie anywhere, also at NULL, which memcmp does not take. */
-static int same_bytes(const void *a, const void *b, Py_ssize_t count)
-{
-    return count == 0 || !memcmp(a, b, (size_t)count);
-}
-
 static int same_buffer(PyObject *now, PyObject *then)
 {
     Py_buffer a, b;
@@ -22,9 +16,23 @@ static int same_buffer(PyObject *now, PyObject *then)
     int same = a.ndim == b.ndim && a.len == b.len && a.format && b.format && !strcmp(a.format, b.format);
     for (int k = 0; k < a.ndim && same; k++)
         same = a.shape[k] == b.shape[k];
-    same = same && same_bytes(a.buf, b.buf, a.len);
+    same = same && !memcmp(a.buf, b.buf, (size_t)a.len);
     PyBuffer_Release(&a);
     PyBuffer_Release(&b);
+    return same;
+}
+
+/* Things without a format of their own, against their bytes. */
+static int same_bytes(PyObject *now, PyObject *then)
+{
+    Py_buffer a;
+    if (PyObject_GetBuffer(now, &a, PyBUF_SIMPLE)) {
+        PyErr_Clear();
+        return 0;
+    }
+    const int same = a.len == PyBytes_GET_SIZE(then)
+                     && !memcmp(a.buf, PyBytes_AS_STRING(then), (size_t)a.len);
+    PyBuffer_Release(&a);
     return same;
 }
 
@@ -33,40 +41,132 @@ static int is_it(PyObject *now, PyObject *then)
     return (now ? now : Py_None) == then;
 }
 
-/* A list against a tuple of its elements; a dict, or that of a class, against a tuple of keys and
-   values in turn; a function against its defaults and code; an array against its copy. */
-static int same_content(PyObject *now, PyObject *then)
+/* The dict of an object's attributes, which is the object's; NULL if it has none (yet). */
+static PyObject *attributes(PyObject *thing)
 {
-    if (!PyTuple_CheckExact(then))
-        return PyObject_CheckBuffer(now) && same_buffer(now, then);
-    PyObject **items = ((PyTupleObject *)then)->ob_item;
-    const Py_ssize_t count = PyTuple_GET_SIZE(then);
-    if (PyList_Check(now))
-        return PyList_GET_SIZE(now) == count
-               && same_bytes(((PyListObject *)now)->ob_item, items,
-                             count * (Py_ssize_t)sizeof *items);
-    if (PyFunction_Check(now)) {
-        const PyFunctionObject *function = (PyFunctionObject *)now;
-        return count == 3 && is_it(function->func_defaults, items[0])
-               && is_it(function->func_kwdefaults, items[1]) && function->func_code == items[2];
-    }
-    if (PyType_Check(now))
-        now = ((PyTypeObject *)now)->tp_dict;
-    /* An OrderedDict has an order of its own. */
-    if (!now || !PyDict_Check(now) || PyODict_Check(now) || 2 * PyDict_GET_SIZE(now) != count)
+    const Py_ssize_t offset = Py_TYPE(thing)->tp_dictoffset;
+    if (offset >= 0)
+        return offset ? *(PyObject **)((char *)thing + offset) : NULL;
+    PyObject *found = PyObject_GenericGetDict(thing, NULL); /* elsewhere in each Python */
+    if (found)
+        Py_DECREF(found);
+    else
+        PyErr_Clear();
+    return found;
+}
+
+static PyObject *own_attributes(PyObject *thing)
+{
+    PyObject *found = attributes(thing);
+    return Py_NewRef(found ? found : Py_None);
+}
+
+/* Keys and values in turn. */
+static int same_pairs(PyObject *table, PyObject **items, Py_ssize_t count)
+{
+    if (!table)
+        return count == 0;
+    if (!PyDict_Check(table) || 2 * PyDict_GET_SIZE(table) != count)
         return 0;
     PyObject *key, *value;
     Py_ssize_t at = 0;
-    for (Py_ssize_t k = 0; PyDict_Next(now, &at, &key, &value); k += 2)
+    for (Py_ssize_t k = 0; PyDict_Next(table, &at, &key, &value); k += 2)
         if (key != items[k] || value != items[k + 1])
             return 0;
     return 1;
 }
 
-/* Does a word in a namespace, a dict of texts, still mean this very object? */
-static int same_meaning(PyObject *space, PyObject *word, PyObject *then)
+/* What an object shows the garbage collector, in that order: this touches nothing else. */
+typedef struct {
+    PyObject **items;
+    Py_ssize_t count;
+} Expected;
+
+static int differs(PyObject *part, void *expected)
 {
-    PyObject *now = PyDict_Check(space) ? PyDict_GetItemWithError(space, word) : NULL;
-    if (now == NULL) PyErr_Clear();
-    return now == then;
+    Expected *rest = expected;
+    if (!rest->count || *rest->items != part)
+        return 1;
+    rest->items++, rest->count--;
+    return 0;
+}
+
+static int same_referents(PyObject *now, PyObject **items, Py_ssize_t count)
+{
+    Expected rest = {items, count};
+    const traverseproc traverse = Py_TYPE(now)->tp_traverse;
+    return traverse && !traverse(now, differs, &rest) && !rest.count;
+}
+
+/* None of these Values has attributes that somebody set. */
+static int are_bare(PyObject **values, Py_ssize_t count)
+{
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *own = attributes(values[k]);
+        if (own && PyDict_GET_SIZE(own))
+            return 0;
+    }
+    return 1;
+}
+
+/* One place; the letters are those of `Kind.way` in compiler/places.py. */
+static int same_content(char way, PyObject *now, PyObject *then)
+{
+    if (way == 'b')
+        return PyBytes_CheckExact(then) ? same_bytes(now, then) : same_buffer(now, then);
+    if (!PyTuple_CheckExact(then))
+        return 0;
+    PyObject **items = ((PyTupleObject *)then)->ob_item;
+    const Py_ssize_t count = PyTuple_GET_SIZE(then);
+    switch (way) {
+    case 'l':
+        /* An empty list has no items to point to. */
+        return PyList_GET_SIZE(now) == count
+               && (!count || !memcmp(((PyListObject *)now)->ob_item, items, (size_t)count * sizeof *items));
+    case 'd':
+        return same_pairs(now, items, count);
+    case 'a':
+        return (PyObject *)Py_TYPE(now) == items[0]
+               && same_pairs(attributes(now), items + 1, count - 1);
+    case 'c': {
+        const PyTypeObject *kind = (PyTypeObject *)now;
+        return kind->tp_mro == items[0] && same_pairs(kind->tp_dict, items + 1, count - 1);
+    }
+    case 'f': {
+        const PyFunctionObject *function = (PyFunctionObject *)now;
+        return is_it(function->func_defaults, items[0])
+               && is_it(function->func_kwdefaults, items[1]) && function->func_code == items[2]
+               && same_pairs(function->func_dict, items + 3, count - 3);
+    }
+    case 'x':
+        return PyCell_GET(now) == (count ? items[0] : NULL);
+    case 'r':
+        return same_referents(now, items, count);
+    case 'v':
+        return are_bare(items, count);
+    }
+    return 0;
+}
+
+/* The first place, from `at` on, that may hold something else than it did; -1 if none. */
+static Py_ssize_t first_other(PyObject *ways, PyObject *places, PyObject *then, Py_ssize_t at)
+{
+    const char *way = PyBytes_AS_STRING(ways);
+    for (; at < PyList_GET_SIZE(places); at++)
+        if (!same_content(way[at], PyList_GET_ITEM(places, at), PyList_GET_ITEM(then, at)))
+            return at;
+    return -1;
+}
+
+/* The first word, from `at` on, that means another thing in its space, a dict; -1 if none does. */
+static Py_ssize_t first_new_meaning(PyObject *spaces, PyObject *words, PyObject *then,
+                                    PyObject *missing, Py_ssize_t at)
+{
+    for (; at < PyList_GET_SIZE(spaces); at++) {
+        PyObject *now = PyDict_GetItemWithError(PyList_GET_ITEM(spaces, at),
+                                                PyList_GET_ITEM(words, at));
+        if ((now ? now : missing) != PyList_GET_ITEM(then, at))
+            return at;
+    }
+    return -1;
 }

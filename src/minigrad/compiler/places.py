@@ -1,0 +1,281 @@
+"""Places that something lies in, and whether it is still the same.
+
+A `Kind` is a row: how to look into a place, and by which way `quick.h` compares it, pointer by
+pointer, with what was there. Only if that says no, somebody looks closer, here. Nothing that lies
+there is ever called, asked for an attribute, or compared by a rule of its own.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from decimal import Decimal
+from fractions import Fraction
+from math import copysign
+from operator import is_
+from types import CellType, FunctionType, MemberDescriptorType, MethodType, NoneType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..quick import attributes_of
+
+__all__ = [
+    "ARRAY",
+    "ATTRIBUTES",
+    "BARE",
+    "BYTES",
+    "CELL",
+    "CLASS",
+    "DICT",
+    "FUNCTION",
+    "LABELS",
+    "LIST",
+    "LOCAL",
+    "MISSING",
+    "ORDERED",
+    "REFERENTS",
+    "RESULTS",
+    "SET",
+    "SLOTS",
+    "VARIABLE",
+    "WEAK",
+    "Kind",
+    "Place",
+    "Slots",
+    "inside",
+    "is_same",
+    "referents",
+]
+
+MISSING: Any = object()  # what a name means that is not there
+_NUMBERS = {float, int, bool, complex, Fraction, Decimal}
+_TEXTS = {str, bytes, NoneType}
+_DEPTH = 50  # containers in containers that are compared: one may lie in itself
+
+
+# ---- the same? -----------------------------------------------------------------------------------
+
+
+def is_same(now: Any, then: Any) -> bool:
+    """Tell whether a number or a text is the same; of anything else, another one is another."""
+    if now is then:
+        return True
+    kind = type(then)
+    if type(now) is not kind:
+        return False
+    if kind in _TEXTS:
+        return bool(now == then)
+    if kind is MethodType:  # made afresh whenever somebody asks for it
+        return now.__func__ is then.__func__ and now.__self__ is then.__self__
+    if kind is complex:
+        return is_same(now.real, then.real) and is_same(now.imag, then.imag)
+    if issubclass(kind, np.generic):
+        return now.dtype == then.dtype and now.tobytes() == then.tobytes()
+    if kind not in _NUMBERS:
+        return False
+    if now == then:
+        return bool(now != 0 or copysign(1.0, now) == copysign(1.0, then))
+    return bool(now != now and then != then)  # noqa: PLR0124 - nan, of any kind of number
+
+
+def _alike(now: Any, then: Any, depth: int = 0) -> bool:
+    """Tell the same of plain containers, too."""
+    if is_same(now, then):
+        return True
+    kind = type(then)
+    if type(now) is not kind or depth > _DEPTH:
+        return False
+    if kind is np.ndarray:
+        return _same_array(now, then, depth)
+    if kind is dict:
+        now, then, kind = pairs(now), pairs(then), tuple
+    if kind is list or kind is tuple:
+        return len(now) == len(then) and all(
+            [_alike(a, b, depth + 1) for a, b in zip(now, then, strict=True)]
+        )
+    if kind is set or kind is frozenset:
+        return _same_set(now, then)
+    return False
+
+
+def _same_array(now: Any, then: Any, depth: int = 0) -> bool:
+    if now.shape != then.shape or now.dtype != then.dtype:
+        return False
+    if then.dtype.hasobject:
+        return _alike(now.ravel().tolist(), then.ravel().tolist(), depth + 1)
+    return bool(now.tobytes() == then.tobytes())
+
+
+def _same_set(now: Any, then: Any) -> bool:
+    return len(now) == len(then) and set(map(_token, now)) == set(map(_token, then))
+
+
+def _token(thing: Any) -> Any:
+    """What tells a thing from others, without asking it."""
+    kind = type(thing)
+    return (kind, repr(thing)) if kind in _NUMBERS or kind in _TEXTS else id(thing)
+
+
+def _no_smaller(now: Any, then: Any) -> bool:
+    return bool(now[0] >= then[0])
+
+
+# ---- what lies in a place ------------------------------------------------------------------------
+
+
+def pairs(table: Any) -> tuple[Any, ...]:
+    """The keys and values of a dict, in turn."""
+    return tuple([part for pair in table.items() for part in pair])
+
+
+def referents(thing: Any) -> tuple[Any, ...]:
+    """All that an object of C code refers to."""
+    return tuple(gc.get_referents(thing))
+
+
+def inside(cell: CellType) -> Any:
+    """What is in a cell of a closure."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return MISSING
+
+
+def _in_cell(cell: CellType) -> tuple[Any, ...]:
+    content = inside(cell)
+    return () if content is MISSING else (content,)
+
+
+def _in_function(function: FunctionType) -> tuple[Any, ...]:
+    return (
+        function.__defaults__,
+        function.__kwdefaults__,
+        function.__code__,
+        *pairs(attributes_of(function) or {}),
+    )
+
+
+def _in_object(thing: Any) -> tuple[Any, ...]:
+    return (type(thing), *pairs(attributes_of(thing) or {}))
+
+
+def _in_class(kind: type) -> tuple[Any, ...]:
+    return (type.__getattribute__(kind, "__mro__"), *pairs(type.__dict__["__dict__"].__get__(kind)))
+
+
+def _in_slots(thing: Any) -> tuple[Any, ...]:
+    return (type(thing), *[part for pair in Slots(thing).items() for part in pair])
+
+
+class Slots:
+    """The attributes of an object that has no dict for them."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def items(self) -> list[tuple[str, Any]]:
+        """List their names and what they mean; those not filled are left out."""
+        return list(self._filled())
+
+    def _filled(self) -> Iterator[tuple[str, Any]]:
+        for kind in type(self.value).__mro__:
+            for word, part in vars(kind).items():
+                if type(part) is MemberDescriptorType:
+                    try:
+                        yield word, part.__get__(self.value)
+                    except AttributeError:
+                        pass
+
+
+def _bare_values(values: Any) -> tuple[Any, ...]:
+    return tuple([pairs(attributes_of(value) or {}) for value in values])
+
+
+class Kind(NamedTuple):
+    """How to look at one kind of place."""
+
+    way: str  # how `quick.h` compares it; "?" is not at all
+    look: Callable[[Any], Any]  # what is there, for a closer look
+    quick: Callable[[Any], Any] | None = None  # what `quick.h` compares, if that is another thing
+    head: int | None = None  # of attributes: how many things come before names and meanings
+    alike: Callable[[Any, Any], bool] = _alike
+
+
+LIST = Kind("l", tuple)
+DICT = Kind("d", pairs)
+ORDERED = Kind("r", pairs, referents)
+SET = Kind("r", tuple, referents, alike=_same_set)
+REFERENTS = Kind("r", referents)
+ARRAY = Kind("b", lambda array: array.copy(), alike=_same_array)
+BYTES = Kind("b", lambda buffer: memoryview(buffer).tobytes())
+CELL = Kind("x", _in_cell)
+FUNCTION = Kind("f", _in_function, head=3)
+ATTRIBUTES = Kind("a", _in_object, head=1)
+SLOTS = Kind("r", _in_slots, referents, head=1)
+CLASS = Kind("c", _in_class, head=1)
+LABELS = Kind("?", lambda values: tuple([value.label for value in values]))
+BARE = Kind("v", _bare_values, tuple)
+WEAK = Kind("?", lambda ref: (weakref.ref.__call__(ref),))
+VARIABLE = Kind("?", lambda variable: (ContextVar.get(variable, MISSING),))
+LOCAL = Kind("?", lambda local: (None, *pairs(vars(local))), head=1)
+RESULTS = Kind("?", lambda cached: (cached.cache_info().currsize,), alike=_no_smaller)
+
+
+class Place:
+    """A place, and what was there."""
+
+    __slots__ = ("extra", "filled", "kind", "name", "then", "thing")
+
+    def __init__(self, kind: Kind, thing: Any, name: str, extra: set[str] | None) -> None:
+        self.kind, self.thing, self.name = kind, thing, name
+        self.extra = extra  # attributes that matter besides those that the code mentions; None: all
+        self.filled: frozenset[str] = frozenset()  # attributes that may come to life by themselves
+        self.then = kind.look(thing)
+
+    def quick(self) -> Any:
+        """What `quick.h` compares."""
+        return self.then if self.kind.quick is None else self.kind.quick(self.thing)
+
+    def holds(self, mentioned: frozenset[str] | None) -> Any:
+        """Look closer: None if something has changed, else what `quick.h` should compare with."""
+        kind = self.kind
+        quick = None if kind.quick is None else kind.quick(self.thing)
+        then, now = self.then, kind.look(self.thing)
+        a, b = now, then
+        if kind.head is not None:
+            a, b = self._that_matter(now, then, mentioned)
+        if not kind.alike(a, b):
+            return None
+        if kind.way == "b" or (kind.alike is _alike and not _flat(a, b)):
+            return self.then if kind.quick is None else ()  # equal, but not for good
+        self.then = now
+        return now if kind.quick is None else quick
+
+    def _that_matter(self, now: Any, then: Any, mentioned: frozenset[str] | None) -> Any:
+        head = self.kind.head
+        words = None if mentioned is None or self.extra is None else mentioned | self.extra
+        tables = [dict(zip(x[head::2], x[head + 1 :: 2], strict=True)) for x in (now, then)]
+        for word in self.filled & tables[0].keys() - tables[1].keys():
+            del tables[0][word]
+        return [
+            (
+                *x[:head],
+                *[p for p in sorted(table.items(), key=_named) if words is None or p[0] in words],
+            )
+            for x, table in zip((now, then), tables, strict=True)
+        ]
+
+
+def _named(pair: tuple[Any, Any]) -> str:
+    return str(pair[0])
+
+
+def _flat(now: Any, then: Any) -> bool:
+    """Tell whether things are the same one by one, and not only alike."""
+    parts = zip(now, then, strict=False)
+    return all(
+        [_flat(a, b) if type(a) is tuple and len(a) == 2 else is_same(a, b) for a, b in parts]
+    )

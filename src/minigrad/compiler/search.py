@@ -1,0 +1,658 @@
+"""Looking for everything that a function may read: from its code to names, objects, more code.
+
+`_TABLE` says how to look into a kind of thing. The user's own code is read for the names that it
+mentions; code of others is not, but what their objects hold is looked at where they are made to
+hold things (containers, partials, wrappers). Nothing is called or triggered by looking. Start at
+`Search.thing`.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import operator
+import sys
+import threading
+import types
+import weakref
+from array import array
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from random import Random, SystemRandom
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    NoneType,
+)
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import TraceError
+from ..node import Node
+from ..quick import attributes_of
+from ..scalar import Value
+from . import places
+from .outside import leads_outside, names_outside
+from .places import MISSING, Kind, Place, Slots, inside, referents
+from .words import words_of
+
+__all__ = ["Search"]
+
+_LIMIT = 5_000_000  # things looked at
+_NUMBERS = {float, int, bytes, complex, bool, NoneType}  # nothing to look into
+_PLAIN = _NUMBERS | {str}  # may be the name of something
+_PACKAGE = __name__.split(".", maxsplit=1)[0]
+_MAKING = ("__init__", "__new__", "__post_init__")  # run when an object is made, not when used
+# Names with which code reaches attributes that it does not mention,
+_REACHING = {"getattr", "vars", "dir", "__dict__", "attrgetter", "asdict", "astuple"}
+# attributes, globals or modules that it has as texts,
+_BY_TEXT = _REACHING | {"hasattr", "setattr", "methodcaller", "globals", "locals", "__getattr__"}
+_GLOBAL_TEXT = {"globals", "locals", "vars", "eval", "exec", "__globals__"}
+_MODULE_TEXT = {"import_module", "__import__", "modules"}
+_ASKING = {"getattr", "hasattr", "vars"}  # whether a Value has an attribute
+# all fields of a dataclass,
+_COPYING = {"replace", "fields", "deepcopy", "copy"}
+# and goes on where something is missing.
+_SURVIVING = {"AttributeError", "NameError", "ImportError", "LookupError", "Exception"}
+# Modules whose classes hold what one puts into them: what their own code mentions matters.
+_HOLDING = {"collections", "configparser", "fractions", "functools", "queue", "statistics"}
+_HOLDING |= {"string", "graphlib", "weakref", "argparse", "types", "numpy.ma", f"{_PACKAGE}.nn"}
+_LINKS = {"__wrapped__", "__self__", "__func__"}  # from a wrapper to what it wraps
+# Classes of C code that hold other things for good, which are looked at themselves.
+_WRAPPING = {"builtins", "functools", "operator", "types", "_operator", "_functools"}
+_SHOWING = {"_queue", "xml.etree.ElementTree", "contextvars"}  # those that hold them for a time
+_IS_MADE_BY_PYTHON = 1 << 9  # a class, by `class` or `type()`
+_HOLLOW = (types.CodeType, types.FrameType, types.TracebackType, types.CoroutineType)
+
+
+class Finds(Protocol):
+    """Where a search puts what it finds; see `surroundings.Watch`."""
+
+    dice: list[Any]
+
+    def mean(self, space: dict[str, Any], word: str, value: Any) -> None: ...
+    def contain(
+        self, kind: Kind, thing: Any, name: str, extra: set[str] | None = None
+    ) -> Place: ...
+
+
+class Search:
+    """One search; it goes on until no code mentions anything new."""
+
+    def __init__(self, found: Finds) -> None:
+        self.found = found
+        self.outside: set[str] = set()  # what cannot be followed
+        self.late: set[str] = set()  # modules that the code imports and that are not there yet
+        self._seen: dict[int, Any] = {}  # things by id; kept alive, so that ids stay theirs
+        self._budget = _LIMIT
+        self._known: set[tuple[int, str]] = set()  # words by namespace
+        self._looks: dict[type, list[Callable[[Search, Any, str], None]]] = {}
+        self._mentioned: set[str] = set()  # attributes
+        self._names: set[str] = set()  # globals
+        self._texts: set[str] = set()
+        self._compares = self._matches = self._survives = self._labels = False
+        self._spaces: dict[int, FunctionType] = {}  # a function for each namespace
+        self._modules: dict[int, tuple[ModuleType, set[str]]] = {}  # and the words looked up
+        self._strange: set[str] = set()  # other modules
+        self._waiting: list[tuple[dict[str, Any], str, set[str]]] = []  # attributes, if mentioned
+        self._shapes: dict[type, _Shape] = {}
+        self._classes: set[type] = set()
+        self._values: list[list[Any]] = []  # Values without attributes of their own
+
+    # ---- the whole of it ------------------------------------------------------------------------
+
+    def start(self, function: Any, name: str) -> None:
+        """Look at the function that is traced; its code is read, whoever wrote it."""
+        while type(function) is MethodType:
+            self.thing(function.__self__, f"{name}.__self__")
+            function = function.__func__
+        if type(function) is FunctionType:
+            self._seen[id(function)] = function
+            self._function(function, name, is_users=True)
+        else:
+            self.thing(function, name)
+
+    def follow(self) -> None:
+        """Look at the attributes that the code mentions, which may lead to more code."""
+        found = True
+        while found:
+            found = self._follow_modules()
+            everything, words = self._everything(), self._words()
+            for kind, shape in self._shapes.items():
+                if self._compares or not _COPYING.isdisjoint(self._mentioned | self._names):
+                    shape.extra.update(_fields(kind))
+                if self._matches:
+                    self._mentioned.update(_match_args(kind))
+            for parts, name, extra in list(self._waiting):
+                for word in [w for w in parts if everything or w in words or w in extra]:
+                    found = True
+                    self.thing(parts.pop(word), f"{name}.{word}")
+        self._look_at_bare_values()
+        for module in self._strange:
+            self.outside.update(names_outside(module, self._mentioned))
+
+    def arrivals(self) -> None:
+        """Look at modules that have been imported meanwhile."""
+        for name in sorted(self.late.intersection(sys.modules)):
+            self.late.discard(name)
+            self.thing(sys.modules[name], name)
+        self.follow()
+
+    def matter(self) -> frozenset[str] | None:
+        """Tell which attributes matter; None: all."""
+        return None if self._everything() else frozenset(self._words())
+
+    def thing(self, value: Any, name: str) -> None:
+        """Look into a thing that is known to be there."""
+        kind = type(value)
+        if kind is str and value.isidentifier():
+            self._texts.add(value)
+        if kind in _PLAIN or value is MISSING or id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        self._spend(1, name)
+        looks = self._looks.get(kind)
+        if looks is None:
+            looks = self._looks[kind] = list(_looks_into(kind))
+        for look in looks:
+            look(self, value, name)
+
+    # ---- code -----------------------------------------------------------------------------------
+
+    def _look_at_function(self, function: FunctionType, name: str) -> None:
+        self._function(function, name, _is_users_space(function.__globals__))
+
+    def _function(self, function: FunctionType, name: str, is_users: bool) -> None:
+        code = function.__code__
+        for cell, free in zip(function.__closure__ or (), code.co_freevars, strict=True):
+            value = inside(cell)
+            if is_users or not isinstance(value, weakref.WeakKeyDictionary):  # a cache
+                self._cell(cell, free)
+        own = attributes_of(function) or {}
+        if not is_users:
+            self._lead(function)
+            self._parts([own[word] for word in _LINKS & own.keys()], name)
+            return
+        self.found.contain(places.FUNCTION, function, name, extra=set())
+        self._waiting.append((dict(own), name, set()))
+        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        self._parts(defaults, f"a default of {name}")
+        if function.__kwdefaults__:
+            self.thing(function.__kwdefaults__, f"a default of {name}")
+        words = words_of(code)
+        self._mentioned |= words.attributes
+        self._names.update(words.globals)
+        self._texts |= words.texts
+        self._compares |= words.compares
+        self._matches |= words.matches
+        self._survives |= words.survives
+        self._labels |= words.reads_labels
+        self._spaces[id(function.__globals__)] = function
+        self._look_up(function, words.globals)
+        for module in sorted(words.modules):
+            self._imported(module, function.__globals__)
+
+    def _cell(self, cell: CellType, name: str) -> None:
+        if id(cell) not in self._seen:
+            self._seen[id(cell)] = cell
+            self.found.contain(places.CELL, cell, name)
+            self.thing(inside(cell), name)
+
+    def _look_up(self, function: FunctionType, words: Iterable[str]) -> None:
+        """Look at what words mean to a function, and so to others of its module."""
+        own, built_in = function.__globals__, _builtins_of(function)
+        for word in words:
+            value = self._meaning(own, word)
+            if value is MISSING and not _is_ours(built_in.get(word)):
+                value = self._meaning(built_in, word)
+            self.thing(value, word)
+
+    def _meaning(self, space: dict[str, Any], word: str) -> Any:
+        value = space.get(word, MISSING)
+        if (id(space), word) not in self._known:
+            self._known.add((id(space), word))
+            self.found.mean(space, word, value)
+        return value
+
+    def _imported(self, name: str, space: dict[str, Any]) -> None:
+        """Look at the modules that an import statement loads."""
+        package = space.get("__package__") or ""
+        for path in (name, f"{package}.{name}".strip(".")):
+            words = path.split(".")
+            for count in range(1, len(words) + 1):
+                part = ".".join(words[:count])
+                if part not in sys.modules:
+                    self.late.add(part)
+                    break
+                if _is_users_module(part):
+                    self._meaning(sys.modules, part)
+                self.thing(sys.modules[part], part)
+
+    # ---- words ----------------------------------------------------------------------------------
+
+    def _everything(self) -> bool:
+        return not _REACHING.isdisjoint(self._mentioned | self._names)
+
+    def _words(self) -> set[str]:
+        """The attributes that the code mentions, or may mean by a text."""
+        if _BY_TEXT.isdisjoint(self._mentioned | self._names):
+            return self._mentioned
+        return self._mentioned | self._texts
+
+    def _follow_modules(self) -> bool:
+        """Look up what words mean in the modules that were found; tell whether any was new."""
+        reach = self._mentioned | self._names
+        if not _GLOBAL_TEXT.isdisjoint(reach):
+            for function in list(self._spaces.values()):
+                self._look_up(function, self._texts & function.__globals__.keys())
+        if not _MODULE_TEXT.isdisjoint(reach):
+            for name in sorted(self._texts & sys.modules.keys()):
+                self.thing(sys.modules[name], name)
+        words = self._words()
+        survives = self._survives or not (_BY_TEXT | _SURVIVING).isdisjoint(reach)
+        found = False
+        for module, known in list(self._modules.values()):
+            space = attributes_of(module) or {}
+            fresh = words - known
+            known |= words
+            if "__getattr__" in space:
+                self.thing(space["__getattr__"], f"{module.__name__}.__getattr__")
+                fresh.add("__getattr__")
+            for word in sorted(fresh):
+                if word in space or survives or "__getattr__" in space:
+                    found = True
+                    self.thing(self._meaning(space, word), word)
+        return found
+
+    # ---- things: the rows of the table ----------------------------------------------------------
+
+    def _parts(self, parts: Iterable[Any], name: str) -> None:
+        """Look into the things in a container."""
+        parts = list(parts)
+        self._spend(len(parts), name)
+        kinds = set(map(type, parts))
+        if kinds == {Value}:
+            self._look_at_values(parts, name)
+        elif not kinds <= _NUMBERS:
+            inner = f"{name}[…]"
+            for part in parts:
+                if type(part) not in _NUMBERS:
+                    self.thing(part, inner)
+
+    def _look_at_values(self, values: list[Any], name: str) -> None:
+        """Look at attributes that were set on Values. There may be many thousands of these."""
+        for value in filter(attributes_of, values):
+            if id(value) not in self._seen:
+                self._seen[id(value)] = value
+                self.found.contain(places.ATTRIBUTES, value, name, extra=set())
+                self._waiting.append((dict(attributes_of(value)), name, set()))
+        self._values.append(values)
+
+    def _look_at_bare_values(self) -> None:
+        """Have it noticed when Values get attributes that the code asks for, or other labels."""
+        asks = not _ASKING.isdisjoint(self._names)
+        for values in self._values:
+            if asks:
+                bare = tuple([value for value in values if not attributes_of(value)])
+                self.found.contain(places.BARE, bare, "an attribute of a Value")
+            if self._labels:
+                self.found.contain(places.LABELS, tuple(values), "the label of a Value")
+        self._values.clear()
+
+    def _value(self, value: Any, name: str) -> None:
+        self._look_at_values([value], name)
+
+    def _list(self, value: Any, name: str) -> None:
+        self.found.contain(places.LIST, value, name)
+        self._parts(list.__iter__(value), name)
+
+    def _dict(self, value: Any, name: str) -> None:
+        ordered = issubclass(type(value), OrderedDict)
+        self.found.contain(places.ORDERED if ordered else places.DICT, value, name)
+        self._parts(dict.values(value), name)
+        self._parts(dict.keys(value), name)
+        if type(value).__module__ == "collections":  # a defaultdict's factory
+            self._parts([part for _, part in Slots(value).items()], name)
+
+    def _set(self, value: Any, name: str) -> None:
+        self.found.contain(places.SET, value, name)
+        self._parts(set.__iter__(value), name)
+
+    def _deque(self, value: Any, name: str) -> None:
+        self.found.contain(places.REFERENTS, value, name)
+        self._parts(deque.__iter__(value), name)
+
+    def _fixed(self, value: Any, name: str) -> None:
+        kind = tuple if issubclass(type(value), tuple) else frozenset
+        self._parts(kind.__iter__(value), name)
+
+    def _array(self, value: Any, name: str) -> None:
+        self.found.contain(places.ARRAY, value, name)
+        if value.dtype.hasobject:
+            self._parts(value.ravel().tolist(), name)
+
+    def _bytes(self, value: Any, name: str) -> None:
+        self.found.contain(places.BYTES, value, name)
+
+    def _module(self, value: ModuleType, name: str) -> None:
+        space = attributes_of(value) or {}
+        if _is_users_space(space):
+            self._modules[id(value)] = (value, set())
+        else:
+            self._strange.add(str(space.get("__name__")))
+
+    def _method(self, value: MethodType, name: str) -> None:
+        self.thing(value.__self__, f"{name}.__self__")
+        self.thing(value.__func__, name)
+
+    def _dice(self, value: Any, name: str) -> None:
+        if not isinstance(value, SystemRandom):  # it has no state to look at
+            self.found.dice.append(value)
+        self._lead(value)
+
+    def _cached(self, value: Any, name: str) -> None:
+        self.found.contain(places.RESULTS, value, name)
+        self.thing(value.__wrapped__, name)
+
+    def _words_of_getter(self, value: Any, name: str) -> None:
+        texts = [text for text in value.__reduce__()[1] if type(text) is str]
+        self._mentioned.update([word for text in texts for word in text.split(".")])
+
+    def _property(self, value: property, name: str) -> None:
+        self.thing(value.fget, name)
+
+    def _weak(self, value: Any, name: str) -> None:
+        self.found.contain(places.WEAK, value, name)
+        self.thing(weakref.ref.__call__(value), name)
+
+    def _variable(self, value: ContextVar[Any], name: str) -> None:
+        self.found.contain(places.VARIABLE, value, name)
+        self.thing(value.get(MISSING), name)
+
+    def _local(self, value: Any, name: str) -> None:
+        self.found.contain(places.LOCAL, value, name, extra=set())
+        self._waiting.append((dict(vars(value)), name, set()))
+
+    def _function_of(self, value: Any, name: str) -> None:
+        self.thing(value.__func__, name)
+
+    def _iterator(self, value: Any, name: str) -> None:
+        self._lead(value)
+        if type(value).__module__ in ("builtins", "itertools"):
+            raise TraceError(
+                f"a compiled function takes from {name.rstrip(',')} ({type(value).__name__}): what "
+                "comes next is not the same at each call. Make a list of it, and give that as an "
+                "argument."
+            )
+
+    def _referents(self, value: Any, name: str) -> None:
+        self._lead(value)
+        self._parts(referents(value), name)
+
+    def _mutable_referents(self, value: Any, name: str) -> None:
+        self.found.contain(places.REFERENTS, value, name)
+        self._referents(value, name)
+
+    def _closed(self, value: Any, name: str) -> None:
+        self._lead(value)
+
+    # ---- objects and classes --------------------------------------------------------------------
+
+    def _attributes(self, value: Any, name: str) -> None:
+        """Look at the attributes of an object, and at its class."""
+        kind = type(value)
+        shape = self._shape(kind)
+        own = attributes_of(value)
+        if shape.is_ours and own and not _LINKS.isdisjoint(own):  # a compiled function: what of?
+            self._parts([own[word] for word in sorted(_LINKS & own.keys())], name)
+            return
+        parts = {}
+        if shape.slots:
+            parts = dict(Slots(value).items())
+            self.found.contain(places.SLOTS, value, name, extra=shape.extra)
+        if own is not None or (shape.is_users and not shape.slots):
+            place = self.found.contain(places.ATTRIBUTES, value, name, extra=shape.extra)
+            place.filled = shape.filled
+            parts.update(own or {})
+        if not shape.is_users:
+            self._lead(value)
+            shape.extra.update([word for word, part in parts.items() if _is_held(word, part)])
+        self._waiting.append((parts, name, shape.extra))
+
+    def _class(self, value: type, name: str) -> None:
+        """Look at a class that the code has at hand, hence may call."""
+        self._shape(value)
+        self._lead(value)
+        for word in _MAKING:
+            made = next((vars(each)[word] for each in value.__mro__ if word in vars(each)), None)
+            self.thing(made, f"{value.__name__}.{word}")
+
+    def _shape(self, kind: type) -> _Shape:
+        """Look at a class of things that were found; return what they have in common."""
+        found = self._shapes.get(kind)
+        if found is None:
+            found = self._shapes[kind] = _Shape(kind)
+            if type(kind) is not type:
+                self._shape(type(kind))
+            for each in kind.__mro__:
+                if each not in self._classes and _is_users_class(each):
+                    self._classes.add(each)
+                    self._users_class(each)
+        return found
+
+    def _users_class(self, kind: type) -> None:
+        name = kind.__name__
+        self.found.contain(places.CLASS, kind, name, extra=set())
+        parts = {word: part for word, part in vars(kind).items() if word not in _MAKING}
+        for word in [word for word in parts if word.startswith("__")]:
+            part = parts.pop(word)
+            if _is_operator(part) and not _is_a_dataclass_own(kind, part):
+                self.thing(part, f"{name}.{word}")  # called without its name
+        self._waiting.append((parts, name, set()))
+        if issubclass(kind, enum.Enum):
+            self._parts(vars(kind).get("_member_map_", {}).values(), name)
+
+    def _lead(self, value: Any) -> None:
+        """Remember a thing of others if it leads outside."""
+        kind = type(value)
+        if kind is not FunctionType and kind is not BuiltinFunctionType:
+            value = value if issubclass(kind, type) else kind
+            self._strange.add(value.__module__)
+        module = value.__module__ or getattr(value.__self__, "__module__", "")
+        where = leads_outside(str(module), value.__name__)
+        if where is not None:
+            self.outside.add(where)
+
+    def _spend(self, count: int, name: str) -> None:
+        self._budget -= count
+        if self._budget < 0:
+            raise TraceError(
+                f"a compiled function reads {name}, which holds too much to be watched from call "
+                "to call. Give it as an argument."
+            )
+
+
+class _Shape:
+    """What the things of a class have in common."""
+
+    def __init__(self, kind: type) -> None:
+        parts = {word: part for each in kind.__mro__ for word, part in vars(each).items()}
+        self.is_users = _is_users_class(kind)
+        self.is_ours = _is_of(kind.__module__, _PACKAGE) and kind.__module__ not in _HOLDING
+        self.slots = any([type(part) is MemberDescriptorType for part in parts.values()])
+        # What comes to life by itself, when it is first read.
+        self.filled = frozenset(
+            [word for word, part in parts.items() if type(part) is functools.cached_property]
+        )
+        self.extra: set[str] = set()  # attributes that matter though the code does not mention them
+        for each in kind.__mro__:
+            if each.__module__ in _HOLDING:
+                self.extra |= _own_words(each)
+            if getattr(vars(each).get("__dataclass_params__"), "order", False):
+                self.extra.update(_fields(each))  # < and max ask for them
+
+
+def _own_words(kind: type) -> set[str]:
+    """The attributes that a class's own code mentions, and its slots."""
+    found = set()
+    for word, part in vars(kind).items():
+        if type(part) is MemberDescriptorType:
+            found.add(word)
+        elif type(part) is FunctionType:
+            found |= words_of(part.__code__).attributes
+    return found
+
+
+def _fields(kind: type) -> list[str]:
+    """The fields of a dataclass that == compares."""
+    fields = getattr(kind, "__dataclass_fields__", {})
+    return [name for name, field in fields.items() if field.compare]
+
+
+def _match_args(kind: type) -> Iterator[str]:
+    for each in kind.__mro__:
+        yield from [word for word in vars(each).get("__match_args__", ()) if type(word) is str]
+
+
+def _is_operator(part: Any) -> bool:
+    """Tell whether a part of a class may be called by an operator."""
+    kind = type(part)
+    if kind in (GetSetDescriptorType, MemberDescriptorType) or kind in _PLAIN:
+        return False
+    return callable(part) or any(["__get__" in vars(each) for each in kind.__mro__])
+
+
+def _is_a_dataclass_own(kind: type, part: Any) -> bool:
+    """Tell whether a method was made by @dataclass: it mentions every field, and reads none."""
+    if type(part) is not FunctionType or "__dataclass_fields__" not in vars(kind):
+        return False
+    made: Any = inspect.unwrap(part)
+    return bool(made.__code__.co_filename == "<string>")
+
+
+def _is_held(word: str, part: Any) -> bool:
+    """Tell whether an attribute of a stranger is there to be called by it."""
+    return word in _LINKS or type(part) in (FunctionType, MethodType)
+
+
+def _builtins_of(function: FunctionType) -> dict[str, Any]:
+    found: dict[str, Any] = function.__builtins__
+    return found
+
+
+def _is_ours(value: Any) -> bool:
+    """Tell whether it is one of our functions: it stands in for a built-in while somebody traces."""
+    return type(value) is FunctionType and _is_of(value.__globals__.get("__name__"), _PACKAGE)
+
+
+# ---- whose is it? --------------------------------------------------------------------------------
+
+
+def _is_of(module: Any, package: str) -> bool:
+    return str(module).split(".", maxsplit=1)[0] == package
+
+
+def _is_strange(module: Any, file: Any) -> bool:
+    """Tell whether a module is Python's own, ours, or installed from elsewhere."""
+    top = str(module).split(".", maxsplit=1)[0]
+    if top == "__main__":
+        return False
+    if top == _PACKAGE or top in sys.stdlib_module_names:
+        return True
+    return "site-packages" in str(file) or "dist-packages" in str(file)
+
+
+def _is_users_space(space: dict[str, Any]) -> bool:
+    return not _is_strange(space.get("__name__"), space.get("__file__"))
+
+
+def _is_users_module(name: str) -> bool:
+    return not _is_strange(name, _file_of(name))
+
+
+def _is_users_class(kind: type) -> bool:
+    if not kind.__flags__ & _IS_MADE_BY_PYTHON:
+        return False
+    module = kind.__module__
+    if module == "builtins":  # made by code without a module
+        return True
+    return not _is_strange(module, _file_of(module))
+
+
+def _file_of(module: str) -> Any:
+    found = sys.modules.get(module)
+    return None if found is None else (attributes_of(found) or {}).get("__file__")
+
+
+def _is_open(kind: type) -> bool:
+    """Tell whether the attributes of its instances are a user's matter."""
+    for each in kind.__mro__:
+        top = each.__module__.split(".", maxsplit=1)[0]
+        if _is_users_class(each) or each.__module__ in _HOLDING or top == _PACKAGE:
+            return True
+        if top not in sys.stdlib_module_names:  # installed from elsewhere
+            return True
+    return False
+
+
+# ---- how to look into things: the first row that fits --------------------------------------------
+
+Look = Callable[[Search, Any, str], None]
+_WHOLE: list[tuple[Any, Look]] = [  # nothing else is to be seen there
+    (Node, Search._value),
+    (FunctionType, Search._look_at_function),
+    (MethodType, Search._method),
+    (ModuleType, Search._module),
+    (type, Search._class),
+    ((staticmethod, classmethod), Search._function_of),
+    (property, Search._property),
+    (functools._lru_cache_wrapper, Search._cached),
+    ((operator.attrgetter, operator.methodcaller), Search._words_of_getter),
+    (np.void, Search._bytes),
+    (np.generic, Search._closed),
+    ((Random, np.random.Generator, np.random.RandomState), Search._dice),
+    (weakref.ref, Search._weak),
+    (ContextVar, Search._variable),
+    (threading.local, Search._local),
+    (_HOLLOW, Search._closed),
+]
+_CONTAINERS: list[tuple[Any, Look]] = [  # those of users may have attributes besides
+    (list, Search._list),
+    (dict, Search._dict),
+    (set, Search._set),
+    (deque, Search._deque),
+    ((tuple, frozenset), Search._fixed),
+    (np.ndarray, Search._array),
+    ((array, bytearray, memoryview), Search._bytes),
+]
+
+
+def _looks_into(kind: type) -> Iterator[Look]:
+    for base, look in _WHOLE:
+        if issubclass(kind, base):
+            yield look
+            return
+    known = [look for base, look in _CONTAINERS if issubclass(kind, base)]
+    if any([each.__module__ == "_ctypes" for each in kind.__mro__]):
+        known = [Search._bytes]
+    yield from known
+    if _is_open(kind):
+        yield Search._attributes
+    elif known:
+        pass
+    elif issubclass(kind, Iterator):
+        yield Search._iterator
+    elif kind.__module__ in _WRAPPING:
+        yield Search._referents
+    elif kind.__module__ in _SHOWING:
+        yield Search._mutable_referents
+    else:
+        yield Search._closed

@@ -1,0 +1,86 @@
+"""The names that a piece of code mentions, told apart by what they name.
+
+A name that the code looks up in its module is another matter than the name of an attribute: `data`
+in `w.data` has nothing to do with a global of that name. The bytecode tells which is which.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+__all__ = ["Words", "words_of"]
+
+_GLOBAL = {
+    "LOAD_GLOBAL",
+    "LOAD_NAME",
+    "LOAD_FROM_DICT_OR_GLOBALS",
+    "STORE_GLOBAL",
+    "DELETE_GLOBAL",
+}
+_OWN = {"STORE_NAME", "DELETE_NAME"}  # in the body of a class
+_EQUAL = {"==", "!="}
+_SAFE = {"LOAD_CONST", "LOAD_SMALL_INT"}  # a number or a text, which compares as itself
+
+
+class Words:
+    """What one function mentions, inner functions included."""
+
+    def __init__(self) -> None:
+        self.globals: dict[str, None] = {}  # in order, each once
+        self.attributes: set[str] = set()
+        self.modules: set[str] = set()  # imported by the code
+        self.texts: set[str] = set()  # constants that may be names: getattr(thing, "k")
+        self.compares = False  # things with ==, which may ask a dataclass for all its fields
+        self.matches = False  # classes, by their `__match_args__`
+        self.survives = False  # an error, such as that of a missing attribute
+        self.reads_labels = False
+
+    def read(self, code: CodeType) -> None:
+        """Take in the words of a piece of code."""
+        before = ""
+        for step in dis.get_instructions(code):
+            name = step.opname
+            if name in _GLOBAL:
+                self.globals[step.argval] = None
+            elif name == "IMPORT_NAME":
+                self.modules.add(step.argval)
+            elif step.opcode in dis.hasname and name not in _OWN:
+                self.attributes.add(step.argval)
+                self.reads_labels |= step.argval == "label" and name != "STORE_ATTR"
+            elif name == "CONTAINS_OP" or (
+                name == "COMPARE_OP" and step.argrepr.strip("bol()") in _EQUAL
+            ):
+                self.compares |= before not in _SAFE
+            elif name == "MATCH_CLASS":
+                self.matches = True
+            elif name == "CHECK_EXC_MATCH":
+                self.survives = True
+            before = name
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                self.read(constant)
+            else:
+                self.texts.update(_texts(constant))
+                if self.matches and isinstance(constant, tuple):  # case Point(x=…)
+                    self.attributes.update(_texts(constant))
+
+
+@lru_cache(maxsize=2048)
+def words_of(code: CodeType) -> Words:
+    """Return the words of a function's code."""
+    found = Words()
+    found.read(code)
+    return found
+
+
+def _texts(constant: Any) -> Iterator[str]:
+    if isinstance(constant, str):
+        yield from [part for part in constant.split(".") if part.isidentifier()]
+        yield constant
+    elif isinstance(constant, (tuple, frozenset)):
+        for part in constant:
+            yield from _texts(part)
