@@ -24,6 +24,7 @@ from ..quick import attributes_of
 
 __all__ = [
     "ARRAY",
+    "ASKED",
     "ATTRIBUTES",
     "BARE",
     "BYTES",
@@ -35,6 +36,7 @@ __all__ = [
     "LIST",
     "LOCAL",
     "MISSING",
+    "NAMED",
     "ORDERED",
     "REFERENTS",
     "RESULTS",
@@ -42,6 +44,7 @@ __all__ = [
     "SLOTS",
     "VARIABLE",
     "WEAK",
+    "Asked",
     "Kind",
     "Place",
     "Slots",
@@ -194,6 +197,26 @@ def _bare_values(values: Any) -> tuple[Any, ...]:
     return tuple([pairs(attributes_of(value) or {}) for value in values])
 
 
+def _living(ref: Any) -> int | None:
+    """Tell what a weak reference leads to, without keeping it alive."""
+    thing = weakref.ref.__call__(ref)
+    return None if thing is None else id(thing)
+
+
+class Asked:
+    """A property of one of our own objects, whose code is known to do nothing but compute."""
+
+    def __init__(self, thing: Any, word: str) -> None:
+        self.thing, self.word = thing, word
+
+    def answer(self) -> Any:
+        """Return what it is now."""
+        try:
+            return getattr(self.thing, self.word)
+        except Exception:  # it may have nothing to say yet
+            return MISSING
+
+
 class Kind(NamedTuple):
     """How to look at one kind of place."""
 
@@ -201,6 +224,7 @@ class Kind(NamedTuple):
     look: Callable[[Any], Any]  # what is there, for a closer look
     quick: Callable[[Any], Any] | None = None  # what `quick.h` compares, if that is another thing
     head: int | None = None  # of attributes: how many things come before names and meanings
+    operators: bool = False  # whether __names__ matter always: nobody mentions them
     alike: Callable[[Any, Any], bool] = _alike
 
 
@@ -215,10 +239,12 @@ CELL = Kind("x", _in_cell)
 FUNCTION = Kind("f", _in_function, head=3)
 ATTRIBUTES = Kind("a", _in_object, head=1)
 SLOTS = Kind("r", _in_slots, referents, head=1)
-CLASS = Kind("c", _in_class, head=1)
+NAMED = Kind("d", pairs, head=0)
+CLASS = Kind("c", _in_class, head=1, operators=True)
 LABELS = Kind("?", lambda values: tuple([value.label for value in values]))
 BARE = Kind("v", _bare_values, tuple)
-WEAK = Kind("?", lambda ref: (weakref.ref.__call__(ref),))
+WEAK = Kind("?", lambda ref: (_living(ref),))
+ASKED = Kind("?", lambda asked: (asked.answer(),))
 VARIABLE = Kind("?", lambda variable: (ContextVar.get(variable, MISSING),))
 LOCAL = Kind("?", lambda local: (None, *pairs(vars(local))), head=1)
 RESULTS = Kind("?", lambda cached: (cached.cache_info().currsize,), alike=_no_smaller)
@@ -256,15 +282,18 @@ class Place:
 
     def _that_matter(self, now: Any, then: Any, mentioned: frozenset[str] | None) -> Any:
         head = self.kind.head
-        words = None if mentioned is None or self.extra is None else mentioned | self.extra
         tables = [dict(zip(x[head::2], x[head + 1 :: 2], strict=True)) for x in (now, then)]
         for word in self.filled & tables[0].keys() - tables[1].keys():
             del tables[0][word]
+
+        def matters(pair: tuple[Any, Any]) -> bool:
+            word = pair[0]
+            if mentioned is None or self.extra is None or word in mentioned or word in self.extra:
+                return True
+            return self.kind.operators and str(word).startswith("__")
+
         return [
-            (
-                *x[:head],
-                *[p for p in sorted(table.items(), key=_named) if words is None or p[0] in words],
-            )
+            (*x[:head], *sorted(filter(matters, table.items()), key=_named))
             for x, table in zip((now, then), tables, strict=True)
         ]
 

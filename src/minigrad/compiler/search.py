@@ -41,7 +41,7 @@ from ..quick import attributes_of
 from ..scalar import Value
 from . import places
 from .outside import leads_outside, names_outside
-from .places import MISSING, Kind, Place, Slots, inside, referents
+from .places import MISSING, Asked, Kind, Place, Slots, inside, referents
 from .words import words_of
 
 __all__ = ["Search"]
@@ -91,7 +91,7 @@ class Search:
         self.found = found
         self.outside: set[str] = set()  # what cannot be followed
         self.late: set[str] = set()  # modules that the code imports and that are not there yet
-        self._seen: dict[int, Any] = {}  # things by id; kept alive, so that ids stay theirs
+        self._seen: dict[Any, Any] = {}  # things by id; kept alive, so that ids stay theirs
         self._budget = _LIMIT
         self._known: set[tuple[int, str]] = set()  # words by namespace
         self._looks: dict[type, list[Callable[[Search, Any, str], None]]] = {}
@@ -261,15 +261,14 @@ class Search:
         found = False
         for module, known in list(self._modules.values()):
             space = attributes_of(module) or {}
-            fresh = words - known
-            known |= words
-            if "__getattr__" in space:
-                self.thing(space["__getattr__"], f"{module.__name__}.__getattr__")
+            makes_up = "__getattr__" in space
+            fresh = {word for word in words if word in space or survives or makes_up} - known
+            if makes_up and not known:
                 fresh.add("__getattr__")
+            known |= fresh
             for word in sorted(fresh):
-                if word in space or survives or "__getattr__" in space:
-                    found = True
-                    self.thing(self._meaning(space, word), word)
+                found = True
+                self.thing(self._meaning(space, word), word)
         return found
 
     # ---- things: the rows of the table ----------------------------------------------------------
@@ -290,8 +289,8 @@ class Search:
     def _look_at_values(self, values: list[Any], name: str) -> None:
         """Look at attributes that were set on Values. There may be many thousands of these."""
         for value in filter(attributes_of, values):
-            if id(value) not in self._seen:
-                self._seen[id(value)] = value
+            if ("attributes", id(value)) not in self._seen:
+                self._seen["attributes", id(value)] = value
                 self.found.contain(places.ATTRIBUTES, value, name, extra=set())
                 self._waiting.append((dict(attributes_of(value)), name, set()))
         self._values.append(values)
@@ -308,7 +307,10 @@ class Search:
         self._values.clear()
 
     def _value(self, value: Any, name: str) -> None:
-        self._look_at_values([value], name)
+        if _is_users_class(type(value)):
+            self._attributes(value, name)
+        else:
+            self._look_at_values([value], name)
 
     def _list(self, value: Any, name: str) -> None:
         self.found.contain(places.LIST, value, name)
@@ -371,7 +373,18 @@ class Search:
 
     def _weak(self, value: Any, name: str) -> None:
         self.found.contain(places.WEAK, value, name)
-        self.thing(weakref.ref.__call__(value), name)
+        thing = weakref.ref.__call__(value)
+        own = attributes_of(thing)
+        if own is None or not _is_users_class(type(thing)):
+            self.thing(thing, name)
+        else:  # without the thing itself: a watch is to keep nothing alive that nobody else does
+            extra = self._shape(type(thing)).extra
+            self.found.contain(places.NAMED, own, name, extra=extra)
+            self._waiting.append((dict(own), name, extra))
+
+    def _asked(self, value: Asked, name: str) -> None:
+        self.found.contain(places.ASKED, value, name)
+        self.thing(value.answer(), name)
 
     def _variable(self, value: ContextVar[Any], name: str) -> None:
         self.found.contain(places.VARIABLE, value, name)
@@ -414,9 +427,9 @@ class Search:
         if shape.is_ours and own and not _LINKS.isdisjoint(own):  # a compiled function: what of?
             self._parts([own[word] for word in sorted(_LINKS & own.keys())], name)
             return
-        parts = {}
+        parts: dict[str, Any] = {word: Asked(value, word) for word in shape.properties}
         if shape.slots:
-            parts = dict(Slots(value).items())
+            parts.update(Slots(value).items())
             self.found.contain(places.SLOTS, value, name, extra=shape.extra)
         if own is not None or (shape.is_users and not shape.slots):
             place = self.found.contain(places.ATTRIBUTES, value, name, extra=shape.extra)
@@ -487,6 +500,13 @@ class _Shape:
         parts = {word: part for each in kind.__mro__ for word, part in vars(each).items()}
         self.is_users = _is_users_class(kind)
         self.is_ours = _is_of(kind.__module__, _PACKAGE) and kind.__module__ not in _HOLDING
+        self.properties = [
+            word
+            for each in kind.__mro__
+            if _is_of(each.__module__, _PACKAGE) and not issubclass(kind, Node)
+            for word, part in vars(each).items()
+            if type(part) is property
+        ]
         self.slots = any([type(part) is MemberDescriptorType for part in parts.values()])
         # What comes to life by itself, when it is first read.
         self.filled = frozenset(
@@ -608,6 +628,7 @@ def _is_open(kind: type) -> bool:
 Look = Callable[[Search, Any, str], None]
 _WHOLE: list[tuple[Any, Look]] = [  # nothing else is to be seen there
     (Node, Search._value),
+    (Asked, Search._asked),
     (FunctionType, Search._look_at_function),
     (MethodType, Search._method),
     (ModuleType, Search._module),
