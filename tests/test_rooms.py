@@ -48,7 +48,7 @@ RANK = {
     **dict.fromkeys(["compiler.tape", "compiler.reading", "quick"], 4),
     **dict.fromkeys(["compiler.program", "compiler.patches", "compiler.pytree"], 5),
     **dict.fromkeys(["compiler.words", "compiler.outside"], 2),
-    "compiler.places": 5,
+    **dict.fromkeys(["compiler.places", "compiler.shapes"], 5),
     **dict.fromkeys(["compiler.group", "compiler.trace", "compiler.untraced"], 6),
     "compiler.search": 6,
     **dict.fromkeys(["compiler.escape", "compiler.surroundings"], 7),

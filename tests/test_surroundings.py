@@ -30,7 +30,7 @@ from typing import NamedTuple
 import pytest
 
 import minigrad
-from minigrad import Value, nn, optim
+from minigrad import Value, nn, optim, quick
 
 np = pytest.importorskip("numpy")
 
@@ -426,7 +426,7 @@ def a_list_in_a_module():
 @row
 def a_function_of_a_module():
     made = user_module("with_a_function")
-    exec("k = 2.0\ndef act(x):\n    return x * k", vars(made))  # noqa: S102
+    exec("k = 2.0\ndef act(x):\n    return x * k", vars(made))
     return lambda x: made.act(x), lambda: setattr(made, "k", 3.0)
 
 
@@ -468,7 +468,7 @@ def a_name_that_a_module_loses():
 @row
 def a_module_that_makes_up_names():
     made = user_module("makes_up", hidden=2.0)
-    exec("def __getattr__(name):\n    return hidden", vars(made))  # noqa: S102
+    exec("def __getattr__(name):\n    return hidden", vars(made))
     return lambda x: x * made.k, lambda: setattr(made, "hidden", 3.0)
 
 
@@ -535,7 +535,8 @@ def a_built_in_replaced():
 @row
 def a_global_of_an_inner_function():
     def function(x):
-        return (lambda y: y * K)(x)
+        inner = lambda y: y * K  # noqa: E731
+        return inner(x)
 
     return function, set_global("K", 3.0)
 
@@ -548,7 +549,7 @@ def a_global_in_a_comprehension():
 @row
 def a_function_with_a_namespace_of_its_own():
     space = {"k": 2.0}
-    return eval("lambda x: x * k", space), lambda: space.update(k=3.0)  # noqa: S307
+    return eval("lambda x: x * k", space), lambda: space.update(k=3.0)
 
 
 # ---- functions -----------------------------------------------------------------------------------
@@ -1501,7 +1502,7 @@ def a_bool_for_a_number():
 @row
 def a_class_made_without_a_module():
     space = {}
-    exec("class Model:\n    k = 2.0", space)  # noqa: S102
+    exec("class Model:\n    k = 2.0", space)
     model = space["Model"]()
     return lambda x: x * model.k, lambda: setattr(model, "k", 3.0)
 
@@ -1847,3 +1848,273 @@ def check(function, change):
     change()
     assert [fast(1.0).data for _ in range(2)] == [3.0] * 2
     assert fast.cache_info().traces == 2
+
+
+# ---- and nothing else ----------------------------------------------------------------------------
+
+
+QUIET = {}
+
+
+def quiet(make):
+    QUIET[make.__name__.replace("_", " ")] = make
+    return make
+
+
+@quiet
+def a_list_of_losses_beside_a_method():
+    class Run:
+        def __init__(self):
+            self.k, self.losses = 2.0, []
+
+        def loss(self, x):
+            return x * self.k
+
+    run = Run()
+    return run.loss, lambda: run.losses.append(1.0)
+
+
+@quiet
+def a_counter_of_an_optimiser():
+    class Run:
+        def __init__(self):
+            self.w = Value(2.0)
+            self.optimiser = optim.SGD([self.w], lr=0.0)
+
+        def loss(self, x):
+            return x * self.w + 0 * self.optimiser.lr
+
+    run = Run()
+    return run.loss, lambda: run.optimiser.step()
+
+
+@quiet
+def a_field_of_a_dataclass_beside():
+    @dataclasses.dataclass
+    class Run:
+        k: float
+        log: list = dataclasses.field(default_factory=list)
+
+        def loss(self, x, mode="plain"):
+            return x * self.k if mode == "plain" else x
+
+    run = Run(2.0)
+    return run.loss, lambda: run.log.append(1.0)
+
+
+@quiet
+def a_global_with_the_name_of_an_attribute():
+    thing = Plain()
+    return lambda x: x * thing.k, set_global("k", 5.0)
+
+
+@quiet
+def other_names_of_a_module():
+    made = user_module("with_others", k=2.0, count=0)
+    return lambda x: x * made.k, lambda: setattr(made, "count", made.count + 1)
+
+
+@quiet
+def a_number_set_again():
+    table = {"k": 2.5}
+
+    def change():
+        table["k"] = float("2.5")
+
+    return lambda x: x * table["k"] - 0.5 * x, change
+
+
+@quiet
+def an_equal_list_in_a_dict():
+    table = {"ks": [2.0]}
+    return lambda x: x * table["ks"][0], lambda: table.update(ks=[2.0])
+
+
+@quiet
+def a_set_in_another_order():
+    things = {1, 2, "a", None}
+
+    def change():
+        held = list(things)
+        things.clear()
+        things.update(reversed(held))
+
+    return lambda x: x * (len(things) - 2), change
+
+
+@quiet
+def a_class_attribute_beside():
+    class Model:
+        k, count = 2.0, 0
+
+        def run(self, x):
+            return x * self.k
+
+    return Model().run, lambda: setattr(Model, "count", Model.count + 1)
+
+
+@quiet
+def an_attribute_of_a_value_beside():
+    w = Value(2.0)
+    w.history = 0
+    return lambda x: x * w, lambda: setattr(w, "history", w.history + 1)
+
+
+@quiet
+def the_cache_of_a_dispatcher():
+    @functools.singledispatch
+    def act(x):
+        return x * 2
+
+    return lambda x: act(x), lambda: act(float(len(str(act))))
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_what_does_not_matter_is_not_traced_again(name):
+    function, change = QUIET[name]()
+    fast = minigrad.compile(function)
+    for _ in range(4):
+        assert fast(1.0).data == 2.0
+        change()
+    assert fast.cache_info().traces == 1
+
+
+def test_an_equal_list_is_watched_from_then_on():
+    table = {"ks": [2.0]}
+    fast = minigrad.compile(lambda x: x * table["ks"][0])
+    assert fast(1.0).data == 2.0
+    other = [2.0]
+    table["ks"] = other
+    assert fast(1.0).data == 2.0
+    other[0] = 3.0
+    assert fast(1.0).data == 3.0
+
+
+def test_a_module_that_the_function_imports_first(tmp_path, monkeypatch):
+    (tmp_path / "imported_first.py").write_text("k = 2.0\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def function(x):
+        import imported_first
+
+        return x * imported_first.k
+
+    fast = minigrad.compile(function)
+    assert [fast(1.0).data for _ in range(2)] == [2.0] * 2
+    assert fast.cache_info().traces == 1
+    sys.modules["imported_first"].k = 3.0
+    assert fast(1.0).data == 3.0
+
+
+def test_looking_calls_nothing():
+    touched = []
+
+    class Shy:
+        k = 2.0
+
+        @property
+        def loud(self):
+            touched.append("property")
+
+        @property
+        def __class__(self):
+            touched.append("__class__")
+            return Shy
+
+        def __getattr__(self, name):
+            touched.append(name)
+            raise AttributeError(name)
+
+        def __eq__(self, other):
+            touched.append("==")
+            return True
+
+        def __hash__(self):
+            touched.append("hash")
+            return 1
+
+        def __len__(self):
+            touched.append("len")
+            return 1
+
+        def __iter__(self):
+            touched.append("iter")
+            return iter(())
+
+        def __bool__(self):
+            touched.append("bool")
+            return True
+
+        def __call__(self):
+            touched.append("call")
+
+    one, two = Shy(), Shy()
+    things, table, several = [one], {"a": one, one: 1}, {one, 2}
+    touched.clear()
+
+    def function(x):
+        return x * 2.0 + 0.0 * len([things, table, several, Shy]) + 0 * bool(touched is None)
+
+    from minigrad.compiler.surroundings import watch
+
+    found = watch(function, [one])
+    assert found.changed() is None
+    things[0] = two
+    assert found.changed() is not None
+    assert touched == []
+
+
+def test_what_cannot_be_followed_is_listed():
+    from minigrad.compiler.surroundings import watch
+
+    def function(x):
+        open("a")  # noqa: SIM115
+        time.perf_counter()
+        secrets.token_hex()
+        return x * generator.random() * chance.random()
+
+    generator, chance = random.Random(1), random.SystemRandom()
+    assert watch(function).cannot_follow == [
+        "open (files)",
+        "random.Random (random numbers)",
+        "random.SystemRandom (random numbers)",
+        "secrets (random numbers)",
+        "time.perf_counter (the clock)",
+    ]
+    assert watch(lambda x: x * 2).cannot_follow == []
+
+
+def test_chance_without_a_state_may_be_in_reach():
+    chance = random.SystemRandom()
+    fast = minigrad.compile(lambda x: x * 2 if chance else x)
+    assert fast(1.0).data == 2.0
+
+
+def test_a_change_by_the_function_itself_is_named():
+    from minigrad.compiler.surroundings import watch
+
+    log = []
+
+    def function(x):
+        log.append(x)
+        return x
+
+    found = watch(function)
+    assert found.changed() is None
+    function(1.0)
+    assert found.changed() == "log"
+
+
+def test_large_containers_are_compared_quickly():
+    from minigrad.compiler.surroundings import watch
+
+    count = 100_000
+    several, line = set(range(count)), collections.deque(range(count))
+    table = collections.OrderedDict.fromkeys(range(count))
+    numbers = np.zeros(count)
+    found = watch(lambda x: x * len(several) * len(line) * len(table) * len(numbers))
+    start = time.perf_counter()
+    for _ in range(10):
+        assert found.changed() is None
+    spent = (time.perf_counter() - start) / 10
+    assert spent < (3.0 if quick.__file__.endswith(".py") else 0.03)

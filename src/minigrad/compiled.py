@@ -18,7 +18,7 @@ import functools
 import threading
 import warnings
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -357,7 +357,7 @@ class Compiled(Made):
             self._eager += 1
             return None
         tried: list[Variant] = []
-        done = self._first_fitting(ways, tried, flat, run)
+        done: T | None = self._first_fitting(ways, tried, flat, run)
         if done is not None:
             return done
         with turn(patience) as is_ours:
@@ -516,7 +516,8 @@ class Compiled(Made):
                 ways.variants = fresh  # the others belong to a world that is gone
         if len(ways.variants) >= _VARIANTS:
             ways.miss()
-            return self._uncompiled(self._too_many_ways())
+            self._uncompiled(self._too_many_ways())
+            return None
         flat = self._whole(flat)
         variant = self._variant(flat, None if flat.kept else self._known_watch())
         with self._lock:
@@ -534,10 +535,11 @@ class Compiled(Made):
                 self._cache.popitem(last=False)
         self._say_what_was_seen(variant, change)
         if not variant.is_faithful:
-            return self._uncompiled(
+            self._uncompiled(
                 f"{self.__name__} decides by a number that is on the edge: computed in another "
-                "order, it falls to the other side. Such calls run uncompiled.",
+                "order, it falls to the other side. Such calls run uncompiled."
             )
+            return None
         return variant, flat
 
     def _uncompiled(self, why: str) -> None:

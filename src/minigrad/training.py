@@ -80,7 +80,7 @@ class TrainStep(Made):
             return self._step(args, kwargs)
 
     def _step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
-        if first_changed([self.optimizer.parameters], [self._parameters], 0) >= 0:
+        if first_changed(b"l", [self.optimizer.parameters], [self._parameters], 0) >= 0:
             settle()
             self._prepare()
         if _is_known(self.optimizer) and not in_strict():
@@ -181,7 +181,7 @@ _UPDATES = {kind: kind._update for kind in (SGD, Adam, AdamW)}
 
 
 def _is_known(optimizer: Optimizer) -> bool:
-    """Tell whether the machine can take the optimiser's steps: nobody has put in a step of theirs."""
+    """Tell whether the machine can take the optimiser's steps: nobody has put in their own."""
     kind = type(optimizer)
     return (
         kind in (SGD, Adam, AdamW)

@@ -66,7 +66,8 @@ def leads_outside(module: str, name: str) -> str | None:
     where = row if isinstance(row, str) else (row or {}).get(name)
     if where is None or name in _HARMLESS:
         return None
-    return f"{name if module == 'builtins' else f'{module}.{name}'} ({where})"
+    is_known_as_it_is = module == "builtins" or name == "open"  # which is io's
+    return f"{name if is_known_as_it_is else f'{module}.{name}'} ({where})"
 
 
 def names_outside(module: str, mentioned: set[str]) -> Iterator[str]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from contextvars import ContextVar
 from decimal import Decimal
 from fractions import Fraction
+from itertools import repeat
 from math import copysign
-from operator import is_
 from types import CellType, FunctionType, MemberDescriptorType, MethodType, NoneType
 from typing import Any, NamedTuple
 
@@ -76,7 +77,7 @@ def is_same(now: Any, then: Any) -> bool:
     if kind is complex:
         return is_same(now.real, then.real) and is_same(now.imag, then.imag)
     if issubclass(kind, np.generic):
-        return now.dtype == then.dtype and now.tobytes() == then.tobytes()
+        return bool(now.dtype == then.dtype and now.tobytes() == then.tobytes())
     if kind not in _NUMBERS:
         return False
     if now == then:
@@ -96,9 +97,7 @@ def _alike(now: Any, then: Any, depth: int = 0) -> bool:
     if kind is dict:
         now, then, kind = pairs(now), pairs(then), tuple
     if kind is list or kind is tuple:
-        return len(now) == len(then) and all(
-            [_alike(a, b, depth + 1) for a, b in zip(now, then, strict=True)]
-        )
+        return len(now) == len(then) and all(map(_alike, now, then, repeat(depth + 1)))
     if kind is set or kind is frozenset:
         return _same_set(now, then)
     return False
@@ -187,10 +186,8 @@ class Slots:
         for kind in type(self.value).__mro__:
             for word, part in vars(kind).items():
                 if type(part) is MemberDescriptorType:
-                    try:
+                    with suppress(AttributeError):  # not filled yet
                         yield word, part.__get__(self.value)
-                    except AttributeError:
-                        pass
 
 
 def _bare_values(values: Any) -> tuple[Any, ...]:
@@ -281,7 +278,7 @@ class Place:
         return now if kind.quick is None else quick
 
     def _that_matter(self, now: Any, then: Any, mentioned: frozenset[str] | None) -> Any:
-        head = self.kind.head
+        head = self.kind.head or 0
         tables = [dict(zip(x[head::2], x[head + 1 :: 2], strict=True)) for x in (now, then)]
         for word in self.filled & tables[0].keys() - tables[1].keys():
             del tables[0][word]
@@ -304,7 +301,8 @@ def _named(pair: tuple[Any, Any]) -> str:
 
 def _flat(now: Any, then: Any) -> bool:
     """Tell whether things are the same one by one, and not only alike."""
-    parts = zip(now, then, strict=False)
-    return all(
-        [_flat(a, b) if type(a) is tuple and len(a) == 2 else is_same(a, b) for a, b in parts]
-    )
+    return len(now) == len(then) and all(map(_is_flat, now, then))
+
+
+def _is_flat(now: Any, then: Any) -> bool:
+    return is_same(now, then) or (type(now) is type(then) is tuple and _flat(now, then))

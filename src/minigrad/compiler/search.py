@@ -1,16 +1,15 @@
 """Looking for everything that a function may read: from its code to names, objects, more code.
 
-`_TABLE` says how to look into a kind of thing. The user's own code is read for the names that it
-mentions; code of others is not, but what their objects hold is looked at where they are made to
-hold things (containers, partials, wrappers). Nothing is called or triggered by looking. Start at
-`Search.thing`.
+The tables at the end say how to look into a kind of thing. The user's own code is read for the
+names that it mentions; code of others is not, but what their objects hold is looked at where they
+are made to hold things (containers, partials, wrappers). Nothing is called or triggered by looking.
+Start at `Search.thing`.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
-import inspect
 import operator
 import sys
 import threading
@@ -25,13 +24,10 @@ from types import (
     BuiltinFunctionType,
     CellType,
     FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
     MethodType,
     ModuleType,
-    NoneType,
 )
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -42,34 +38,32 @@ from ..scalar import Value
 from . import places
 from .outside import leads_outside, names_outside
 from .places import MISSING, Asked, Kind, Place, Slots, inside, referents
-from .words import words_of
+from .shapes import (
+    LINKS,
+    NUMBERS,
+    PLAIN,
+    Shape,
+    fields_of,
+    is_a_dataclass_own,
+    is_held,
+    is_open,
+    is_operator,
+    is_ours,
+    is_users_class,
+    is_users_module,
+    is_users_space,
+    match_args,
+    module_of,
+)
+from .words import Mentions, words_of
 
 __all__ = ["Search"]
 
 _LIMIT = 5_000_000  # things looked at
-_NUMBERS = {float, int, bytes, complex, bool, NoneType}  # nothing to look into
-_PLAIN = _NUMBERS | {str}  # may be the name of something
-_PACKAGE = __name__.split(".", maxsplit=1)[0]
 _MAKING = ("__init__", "__new__", "__post_init__")  # run when an object is made, not when used
-# Names with which code reaches attributes that it does not mention,
-_REACHING = {"getattr", "vars", "dir", "__dict__", "attrgetter", "asdict", "astuple"}
-# attributes, globals or modules that it has as texts,
-_BY_TEXT = _REACHING | {"hasattr", "setattr", "methodcaller", "globals", "locals", "__getattr__"}
-_GLOBAL_TEXT = {"globals", "locals", "vars", "eval", "exec", "__globals__"}
-_MODULE_TEXT = {"import_module", "__import__", "modules"}
-_ASKING = {"getattr", "hasattr", "vars"}  # whether a Value has an attribute
-# all fields of a dataclass,
-_COPYING = {"replace", "fields", "deepcopy", "copy"}
-# and goes on where something is missing.
-_SURVIVING = {"AttributeError", "NameError", "ImportError", "LookupError", "Exception"}
-# Modules whose classes hold what one puts into them: what their own code mentions matters.
-_HOLDING = {"collections", "configparser", "fractions", "functools", "queue", "statistics"}
-_HOLDING |= {"string", "graphlib", "weakref", "argparse", "types", "numpy.ma", f"{_PACKAGE}.nn"}
-_LINKS = {"__wrapped__", "__self__", "__func__"}  # from a wrapper to what it wraps
 # Classes of C code that hold other things for good, which are looked at themselves.
 _WRAPPING = {"builtins", "functools", "operator", "types", "_operator", "_functools"}
 _SHOWING = {"_queue", "xml.etree.ElementTree", "contextvars"}  # those that hold them for a time
-_IS_MADE_BY_PYTHON = 1 << 9  # a class, by `class` or `type()`
 _HOLLOW = (types.CodeType, types.FrameType, types.TracebackType, types.CoroutineType)
 
 
@@ -95,15 +89,12 @@ class Search:
         self._budget = _LIMIT
         self._known: set[tuple[int, str]] = set()  # words by namespace
         self._looks: dict[type, list[Callable[[Search, Any, str], None]]] = {}
-        self._mentioned: set[str] = set()  # attributes
-        self._names: set[str] = set()  # globals
-        self._texts: set[str] = set()
-        self._compares = self._matches = self._survives = self._labels = False
+        self._mentions = Mentions()
         self._spaces: dict[int, FunctionType] = {}  # a function for each namespace
         self._modules: dict[int, tuple[ModuleType, set[str]]] = {}  # and the words looked up
         self._strange: set[str] = set()  # other modules
         self._waiting: list[tuple[dict[str, Any], str, set[str]]] = []  # attributes, if mentioned
-        self._shapes: dict[type, _Shape] = {}
+        self._shapes: dict[type, Shape] = {}
         self._classes: set[type] = set()
         self._values: list[list[Any]] = []  # Values without attributes of their own
 
@@ -125,19 +116,19 @@ class Search:
         found = True
         while found:
             found = self._follow_modules()
-            everything, words = self._everything(), self._words()
+            everything, words = self._mentions.everything(), self._mentions.words()
             for kind, shape in self._shapes.items():
-                if self._compares or not _COPYING.isdisjoint(self._mentioned | self._names):
-                    shape.extra.update(_fields(kind))
-                if self._matches:
-                    self._mentioned.update(_match_args(kind))
+                if self._mentions.compare():
+                    shape.extra.update(fields_of(kind))
+                if self._mentions.matches:
+                    self._mentions.attributes.update(match_args(kind))
             for parts, name, extra in list(self._waiting):
                 for word in [w for w in parts if everything or w in words or w in extra]:
                     found = True
                     self.thing(parts.pop(word), f"{name}.{word}")
         self._look_at_bare_values()
         for module in self._strange:
-            self.outside.update(names_outside(module, self._mentioned))
+            self.outside.update(names_outside(module, self._mentions.attributes))
 
     def arrivals(self) -> None:
         """Look at modules that have been imported meanwhile."""
@@ -148,14 +139,14 @@ class Search:
 
     def matter(self) -> frozenset[str] | None:
         """Tell which attributes matter; None: all."""
-        return None if self._everything() else frozenset(self._words())
+        return None if self._mentions.everything() else frozenset(self._mentions.words())
 
     def thing(self, value: Any, name: str) -> None:
         """Look into a thing that is known to be there."""
         kind = type(value)
         if kind is str and value.isidentifier():
-            self._texts.add(value)
-        if kind in _PLAIN or value is MISSING or id(value) in self._seen:
+            self._mentions.texts.add(value)
+        if kind in PLAIN or value is MISSING or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         self._spend(1, name)
@@ -168,7 +159,7 @@ class Search:
     # ---- code -----------------------------------------------------------------------------------
 
     def _look_at_function(self, function: FunctionType, name: str) -> None:
-        self._function(function, name, _is_users_space(function.__globals__))
+        self._function(function, name, is_users_space(function.__globals__))
 
     def _function(self, function: FunctionType, name: str, is_users: bool) -> None:
         code = function.__code__
@@ -179,7 +170,7 @@ class Search:
         own = attributes_of(function) or {}
         if not is_users:
             self._lead(function)
-            self._parts([own[word] for word in _LINKS & own.keys()], name)
+            self._parts([own[word] for word in LINKS & own.keys()], name)
             return
         self.found.contain(places.FUNCTION, function, name, extra=set())
         self._waiting.append((dict(own), name, set()))
@@ -188,13 +179,7 @@ class Search:
         if function.__kwdefaults__:
             self.thing(function.__kwdefaults__, f"a default of {name}")
         words = words_of(code)
-        self._mentioned |= words.attributes
-        self._names.update(words.globals)
-        self._texts |= words.texts
-        self._compares |= words.compares
-        self._matches |= words.matches
-        self._survives |= words.survives
-        self._labels |= words.reads_labels
+        self._mentions.add(words)
         self._spaces[id(function.__globals__)] = function
         self._look_up(function, words.globals)
         for module in sorted(words.modules):
@@ -208,10 +193,11 @@ class Search:
 
     def _look_up(self, function: FunctionType, words: Iterable[str]) -> None:
         """Look at what words mean to a function, and so to others of its module."""
-        own, built_in = function.__globals__, _builtins_of(function)
+        own: dict[str, Any] = function.__globals__
+        built_in: dict[str, Any] = cast(Any, function).__builtins__
         for word in words:
             value = self._meaning(own, word)
-            if value is MISSING and not _is_ours(built_in.get(word)):
+            if value is MISSING and not is_ours(built_in.get(word)):
                 value = self._meaning(built_in, word)
             self.thing(value, word)
 
@@ -232,32 +218,22 @@ class Search:
                 if part not in sys.modules:
                     self.late.add(part)
                     break
-                if _is_users_module(part):
+                if is_users_module(part):
                     self._meaning(sys.modules, part)
                 self.thing(sys.modules[part], part)
 
-    # ---- words ----------------------------------------------------------------------------------
-
-    def _everything(self) -> bool:
-        return not _REACHING.isdisjoint(self._mentioned | self._names)
-
-    def _words(self) -> set[str]:
-        """The attributes that the code mentions, or may mean by a text."""
-        if _BY_TEXT.isdisjoint(self._mentioned | self._names):
-            return self._mentioned
-        return self._mentioned | self._texts
+    # ---- modules --------------------------------------------------------------------------------
 
     def _follow_modules(self) -> bool:
         """Look up what words mean in the modules that were found; tell whether any was new."""
-        reach = self._mentioned | self._names
-        if not _GLOBAL_TEXT.isdisjoint(reach):
+        mentions = self._mentions
+        if mentions.globals_by_text():
             for function in list(self._spaces.values()):
-                self._look_up(function, self._texts & function.__globals__.keys())
-        if not _MODULE_TEXT.isdisjoint(reach):
-            for name in sorted(self._texts & sys.modules.keys()):
+                self._look_up(function, mentions.texts & function.__globals__.keys())
+        if mentions.modules_by_text():
+            for name in sorted(mentions.texts & sys.modules.keys()):
                 self.thing(sys.modules[name], name)
-        words = self._words()
-        survives = self._survives or not (_BY_TEXT | _SURVIVING).isdisjoint(reach)
+        words, survives = mentions.words(), mentions.survive()
         found = False
         for module, known in list(self._modules.values()):
             space = attributes_of(module) or {}
@@ -265,7 +241,7 @@ class Search:
             fresh = {word for word in words if word in space or survives or makes_up} - known
             if makes_up and not known:
                 fresh.add("__getattr__")
-            known |= fresh
+            known.update(fresh)
             for word in sorted(fresh):
                 found = True
                 self.thing(self._meaning(space, word), word)
@@ -280,10 +256,10 @@ class Search:
         kinds = set(map(type, parts))
         if kinds == {Value}:
             self._look_at_values(parts, name)
-        elif not kinds <= _NUMBERS:
+        elif not kinds <= NUMBERS:
             inner = f"{name}[…]"
             for part in parts:
-                if type(part) not in _NUMBERS:
+                if type(part) not in NUMBERS:
                     self.thing(part, inner)
 
     def _look_at_values(self, values: list[Any], name: str) -> None:
@@ -297,17 +273,17 @@ class Search:
 
     def _look_at_bare_values(self) -> None:
         """Have it noticed when Values get attributes that the code asks for, or other labels."""
-        asks = not _ASKING.isdisjoint(self._names)
+        asks = self._mentions.ask()
         for values in self._values:
             if asks:
                 bare = tuple([value for value in values if not attributes_of(value)])
                 self.found.contain(places.BARE, bare, "an attribute of a Value")
-            if self._labels:
+            if self._mentions.reads_labels:
                 self.found.contain(places.LABELS, tuple(values), "the label of a Value")
         self._values.clear()
 
     def _value(self, value: Any, name: str) -> None:
-        if _is_users_class(type(value)):
+        if is_users_class(type(value)):
             self._attributes(value, name)
         else:
             self._look_at_values([value], name)
@@ -346,7 +322,7 @@ class Search:
 
     def _module(self, value: ModuleType, name: str) -> None:
         space = attributes_of(value) or {}
-        if _is_users_space(space):
+        if is_users_space(space):
             self._modules[id(value)] = (value, set())
         else:
             self._strange.add(str(space.get("__name__")))
@@ -366,7 +342,7 @@ class Search:
 
     def _words_of_getter(self, value: Any, name: str) -> None:
         texts = [text for text in value.__reduce__()[1] if type(text) is str]
-        self._mentioned.update([word for text in texts for word in text.split(".")])
+        self._mentions.attributes.update([word for text in texts for word in text.split(".")])
 
     def _property(self, value: property, name: str) -> None:
         self.thing(value.fget, name)
@@ -375,7 +351,7 @@ class Search:
         self.found.contain(places.WEAK, value, name)
         thing = weakref.ref.__call__(value)
         own = attributes_of(thing)
-        if own is None or not _is_users_class(type(thing)):
+        if own is None or not is_users_class(type(thing)):
             self.thing(thing, name)
         else:  # without the thing itself: a watch is to keep nothing alive that nobody else does
             extra = self._shape(type(thing)).extra
@@ -408,7 +384,7 @@ class Search:
 
     def _referents(self, value: Any, name: str) -> None:
         self._lead(value)
-        self._parts(referents(value), name)
+        self._parts([part for part in referents(value) if type(part) is not ModuleType], name)
 
     def _mutable_referents(self, value: Any, name: str) -> None:
         self.found.contain(places.REFERENTS, value, name)
@@ -424,8 +400,8 @@ class Search:
         kind = type(value)
         shape = self._shape(kind)
         own = attributes_of(value)
-        if shape.is_ours and own and not _LINKS.isdisjoint(own):  # a compiled function: what of?
-            self._parts([own[word] for word in sorted(_LINKS & own.keys())], name)
+        if shape.is_ours and own and not LINKS.isdisjoint(own):  # a compiled function: what of?
+            self._parts([own[word] for word in sorted(LINKS & own.keys())], name)
             return
         parts: dict[str, Any] = {word: Asked(value, word) for word in shape.properties}
         if shape.slots:
@@ -437,7 +413,7 @@ class Search:
             parts.update(own or {})
         if not shape.is_users:
             self._lead(value)
-            shape.extra.update([word for word, part in parts.items() if _is_held(word, part)])
+            shape.extra.update([word for word, part in parts.items() if is_held(word, part)])
         self._waiting.append((parts, name, shape.extra))
 
     def _class(self, value: type, name: str) -> None:
@@ -448,15 +424,15 @@ class Search:
             made = next((vars(each)[word] for each in value.__mro__ if word in vars(each)), None)
             self.thing(made, f"{value.__name__}.{word}")
 
-    def _shape(self, kind: type) -> _Shape:
+    def _shape(self, kind: type) -> Shape:
         """Look at a class of things that were found; return what they have in common."""
         found = self._shapes.get(kind)
         if found is None:
-            found = self._shapes[kind] = _Shape(kind)
+            found = self._shapes[kind] = Shape(kind)
             if type(kind) is not type:
                 self._shape(type(kind))
             for each in kind.__mro__:
-                if each not in self._classes and _is_users_class(each):
+                if each not in self._classes and is_users_class(each):
                     self._classes.add(each)
                     self._users_class(each)
         return found
@@ -467,7 +443,7 @@ class Search:
         parts = {word: part for word, part in vars(kind).items() if word not in _MAKING}
         for word in [word for word in parts if word.startswith("__")]:
             part = parts.pop(word)
-            if _is_operator(part) and not _is_a_dataclass_own(kind, part):
+            if is_operator(part) and not is_a_dataclass_own(kind, part):
                 self.thing(part, f"{name}.{word}")  # called without its name
         self._waiting.append((parts, name, set()))
         if issubclass(kind, enum.Enum):
@@ -478,11 +454,14 @@ class Search:
         kind = type(value)
         if kind is not FunctionType and kind is not BuiltinFunctionType:
             value = value if issubclass(kind, type) else kind
-            self._strange.add(value.__module__)
-        module = value.__module__ or getattr(value.__self__, "__module__", "")
+            module = module_of(value)
+        else:
+            module = value.__module__ or getattr(value.__self__, "__module__", "")
         where = leads_outside(str(module), value.__name__)
         if where is not None:
             self.outside.add(where)
+        else:
+            self._strange.add(str(module))  # a name of its own may lead there
 
     def _spend(self, count: int, name: str) -> None:
         self._budget -= count
@@ -491,136 +470,6 @@ class Search:
                 f"a compiled function reads {name}, which holds too much to be watched from call "
                 "to call. Give it as an argument."
             )
-
-
-class _Shape:
-    """What the things of a class have in common."""
-
-    def __init__(self, kind: type) -> None:
-        parts = {word: part for each in kind.__mro__ for word, part in vars(each).items()}
-        self.is_users = _is_users_class(kind)
-        self.is_ours = _is_of(kind.__module__, _PACKAGE) and kind.__module__ not in _HOLDING
-        self.properties = [
-            word
-            for each in kind.__mro__
-            if _is_of(each.__module__, _PACKAGE) and not issubclass(kind, Node)
-            for word, part in vars(each).items()
-            if type(part) is property
-        ]
-        self.slots = any([type(part) is MemberDescriptorType for part in parts.values()])
-        # What comes to life by itself, when it is first read.
-        self.filled = frozenset(
-            [word for word, part in parts.items() if type(part) is functools.cached_property]
-        )
-        self.extra: set[str] = set()  # attributes that matter though the code does not mention them
-        for each in kind.__mro__:
-            if each.__module__ in _HOLDING:
-                self.extra |= _own_words(each)
-            if getattr(vars(each).get("__dataclass_params__"), "order", False):
-                self.extra.update(_fields(each))  # < and max ask for them
-
-
-def _own_words(kind: type) -> set[str]:
-    """The attributes that a class's own code mentions, and its slots."""
-    found = set()
-    for word, part in vars(kind).items():
-        if type(part) is MemberDescriptorType:
-            found.add(word)
-        elif type(part) is FunctionType:
-            found |= words_of(part.__code__).attributes
-    return found
-
-
-def _fields(kind: type) -> list[str]:
-    """The fields of a dataclass that == compares."""
-    fields = getattr(kind, "__dataclass_fields__", {})
-    return [name for name, field in fields.items() if field.compare]
-
-
-def _match_args(kind: type) -> Iterator[str]:
-    for each in kind.__mro__:
-        yield from [word for word in vars(each).get("__match_args__", ()) if type(word) is str]
-
-
-def _is_operator(part: Any) -> bool:
-    """Tell whether a part of a class may be called by an operator."""
-    kind = type(part)
-    if kind in (GetSetDescriptorType, MemberDescriptorType) or kind in _PLAIN:
-        return False
-    return callable(part) or any(["__get__" in vars(each) for each in kind.__mro__])
-
-
-def _is_a_dataclass_own(kind: type, part: Any) -> bool:
-    """Tell whether a method was made by @dataclass: it mentions every field, and reads none."""
-    if type(part) is not FunctionType or "__dataclass_fields__" not in vars(kind):
-        return False
-    made: Any = inspect.unwrap(part)
-    return bool(made.__code__.co_filename == "<string>")
-
-
-def _is_held(word: str, part: Any) -> bool:
-    """Tell whether an attribute of a stranger is there to be called by it."""
-    return word in _LINKS or type(part) in (FunctionType, MethodType)
-
-
-def _builtins_of(function: FunctionType) -> dict[str, Any]:
-    found: dict[str, Any] = function.__builtins__
-    return found
-
-
-def _is_ours(value: Any) -> bool:
-    """Tell whether it is one of our functions: it stands in for a built-in while somebody traces."""
-    return type(value) is FunctionType and _is_of(value.__globals__.get("__name__"), _PACKAGE)
-
-
-# ---- whose is it? --------------------------------------------------------------------------------
-
-
-def _is_of(module: Any, package: str) -> bool:
-    return str(module).split(".", maxsplit=1)[0] == package
-
-
-def _is_strange(module: Any, file: Any) -> bool:
-    """Tell whether a module is Python's own, ours, or installed from elsewhere."""
-    top = str(module).split(".", maxsplit=1)[0]
-    if top == "__main__":
-        return False
-    if top == _PACKAGE or top in sys.stdlib_module_names:
-        return True
-    return "site-packages" in str(file) or "dist-packages" in str(file)
-
-
-def _is_users_space(space: dict[str, Any]) -> bool:
-    return not _is_strange(space.get("__name__"), space.get("__file__"))
-
-
-def _is_users_module(name: str) -> bool:
-    return not _is_strange(name, _file_of(name))
-
-
-def _is_users_class(kind: type) -> bool:
-    if not kind.__flags__ & _IS_MADE_BY_PYTHON:
-        return False
-    module = kind.__module__
-    if module == "builtins":  # made by code without a module
-        return True
-    return not _is_strange(module, _file_of(module))
-
-
-def _file_of(module: str) -> Any:
-    found = sys.modules.get(module)
-    return None if found is None else (attributes_of(found) or {}).get("__file__")
-
-
-def _is_open(kind: type) -> bool:
-    """Tell whether the attributes of its instances are a user's matter."""
-    for each in kind.__mro__:
-        top = each.__module__.split(".", maxsplit=1)[0]
-        if _is_users_class(each) or each.__module__ in _HOLDING or top == _PACKAGE:
-            return True
-        if top not in sys.stdlib_module_names:  # installed from elsewhere
-            return True
-    return False
 
 
 # ---- how to look into things: the first row that fits --------------------------------------------
@@ -662,18 +511,18 @@ def _looks_into(kind: type) -> Iterator[Look]:
             yield look
             return
     known = [look for base, look in _CONTAINERS if issubclass(kind, base)]
-    if any([each.__module__ == "_ctypes" for each in kind.__mro__]):
+    if "_ctypes" in [module_of(each) for each in kind.__mro__]:
         known = [Search._bytes]
     yield from known
-    if _is_open(kind):
+    if is_open(kind):
         yield Search._attributes
     elif known:
         pass
     elif issubclass(kind, Iterator):
         yield Search._iterator
-    elif kind.__module__ in _WRAPPING:
+    elif module_of(kind) in _WRAPPING:
         yield Search._referents
-    elif kind.__module__ in _SHOWING:
+    elif module_of(kind) in _SHOWING:
         yield Search._mutable_referents
     else:
         yield Search._closed

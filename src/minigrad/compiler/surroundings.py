@@ -123,7 +123,7 @@ def _state(die: Any) -> Any:
 
 
 def _stands_in(now: Any) -> bool:
-    """Tell whether it is one of ours that takes the place of a built-in while another thread traces."""
+    """Tell whether it is ours, in the place of a built-in while another thread traces."""
     return type(now) is FunctionType and now.__globals__.get("__name__", "").startswith(_COMPILER)
 
 

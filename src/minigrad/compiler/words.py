@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-__all__ = ["Words", "words_of"]
+__all__ = ["Mentions", "Words", "words_of"]
 
 _GLOBAL = {
     "LOAD_GLOBAL",
@@ -24,6 +24,18 @@ _GLOBAL = {
 _OWN = {"STORE_NAME", "DELETE_NAME"}  # in the body of a class
 _EQUAL = {"==", "!="}
 _SAFE = {"LOAD_CONST", "LOAD_SMALL_INT"}  # a number or a text, which compares as itself
+
+# Names with which code reaches attributes that it does not mention,
+_REACHING = {"getattr", "vars", "dir", "__dict__", "attrgetter", "asdict", "astuple"}
+# attributes, globals and modules that it has as texts,
+_BY_TEXT = _REACHING | {"hasattr", "setattr", "methodcaller", "globals", "locals", "__getattr__"}
+_GLOBAL_TEXT = {"globals", "locals", "vars", "eval", "exec", "__globals__"}
+_MODULE_TEXT = {"import_module", "__import__", "modules"}
+# all fields of a dataclass, an attribute that somebody may have set on a Value,
+_COPYING = {"replace", "fields", "deepcopy", "copy"}
+_ASKING = {"getattr", "hasattr", "vars"}
+# and goes on where something is missing.
+_SURVIVING = {"AttributeError", "NameError", "ImportError", "LookupError", "Exception"}
 
 
 class Words:
@@ -67,6 +79,51 @@ class Words:
                 self.texts.update(_texts(constant))
                 if self.matches and isinstance(constant, tuple):  # case Point(x=…)
                     self.attributes.update(_texts(constant))
+
+
+class Mentions(Words):
+    """What all the code mentions that was looked at, and what follows from that."""
+
+    def add(self, words: Words) -> None:
+        """Take in what one more function mentions."""
+        self.globals.update(words.globals)
+        self.attributes |= words.attributes
+        self.texts |= words.texts
+        self.compares |= words.compares
+        self.matches |= words.matches
+        self.survives |= words.survives
+        self.reads_labels |= words.reads_labels
+
+    def _any(self, names: set[str]) -> bool:
+        return not (names.isdisjoint(self.attributes) and names.isdisjoint(self.globals))
+
+    def everything(self) -> bool:
+        """Tell whether the code may reach any attribute."""
+        return self._any(_REACHING)
+
+    def words(self) -> set[str]:
+        """The attributes that it mentions, or may mean by a text."""
+        return self.attributes | self.texts if self._any(_BY_TEXT) else self.attributes
+
+    def globals_by_text(self) -> bool:
+        """Tell whether it may mean globals by texts."""
+        return self._any(_GLOBAL_TEXT)
+
+    def modules_by_text(self) -> bool:
+        """Tell the same of modules."""
+        return self._any(_MODULE_TEXT)
+
+    def compare(self) -> bool:
+        """Tell whether dataclasses may be compared or copied, field by field."""
+        return self.compares or self._any(_COPYING)
+
+    def ask(self) -> bool:
+        """Tell whether it asks for attributes that may not be there."""
+        return self._any(_ASKING)
+
+    def survive(self) -> bool:
+        """Tell whether it goes on where an attribute is missing."""
+        return self.survives or self._any(_BY_TEXT | _SURVIVING)
 
 
 @lru_cache(maxsize=2048)

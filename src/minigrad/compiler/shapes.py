@@ -1,0 +1,189 @@
+"""What is known of classes: whose they are, and what the things of a class have in common.
+
+The user's own code and classes are looked at; Python's, ours and those installed from elsewhere are
+not, except that some of them are made to hold things (`_HOLDING`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Iterator
+from types import (
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    NoneType,
+)
+from typing import Any
+
+from ..node import Node
+from ..quick import attributes_of
+from .words import words_of
+
+__all__ = [
+    "LINKS",
+    "NUMBERS",
+    "PLAIN",
+    "Shape",
+    "fields_of",
+    "is_a_dataclass_own",
+    "is_held",
+    "is_open",
+    "is_operator",
+    "is_ours",
+    "is_users_class",
+    "is_users_module",
+    "is_users_space",
+    "match_args",
+    "module_of",
+]
+
+NUMBERS = {float, int, bytes, complex, bool, NoneType}  # nothing to look into
+PLAIN = NUMBERS | {str}  # may be the name of something
+LINKS = {"__wrapped__", "__self__", "__func__"}  # from a wrapper to what it wraps
+_PACKAGE = __name__.split(".", maxsplit=1)[0]
+# Modules whose classes hold what one puts into them: what their own code mentions matters.
+_HOLDING = {"collections", "configparser", "functools", "queue", "statistics", "string"}
+_HOLDING |= {"graphlib", "weakref", "argparse", "types", "numpy.ma", f"{_PACKAGE}.nn"}
+_IS_MADE_BY_PYTHON = 1 << 9  # a class, by `class` or `type()`
+
+
+class Shape:
+    """What the things of a class have in common."""
+
+    def __init__(self, kind: type) -> None:
+        parts = {word: part for each in kind.__mro__ for word, part in vars(each).items()}
+        self.is_users = is_users_class(kind)
+        self.is_ours = _is_of(module_of(kind), _PACKAGE) and module_of(kind) not in _HOLDING
+        self.properties = [
+            word
+            for each in kind.__mro__
+            if _is_of(module_of(each), _PACKAGE) and not issubclass(kind, Node)
+            for word, part in vars(each).items()
+            if type(part) is property
+        ]
+        self.slots = MemberDescriptorType in map(type, parts.values())
+        # What comes to life by itself, when it is first read.
+        self.filled = frozenset(
+            [word for word, part in parts.items() if type(part) is functools.cached_property]
+        )
+        self.extra: set[str] = set()  # attributes that matter though the code does not mention them
+        for each in kind.__mro__:
+            if module_of(each) in _HOLDING:
+                self.extra |= _own_words(each)
+            if getattr(vars(each).get("__dataclass_params__"), "order", False):
+                self.extra.update(fields_of(each))  # < and max ask for them
+
+
+def _own_words(kind: type) -> set[str]:
+    """The attributes that a class's own code mentions, and its slots."""
+    found = set()
+    for word, part in vars(kind).items():
+        if type(part) is MemberDescriptorType:
+            found.add(word)
+        elif type(part) is FunctionType:
+            found |= words_of(part.__code__).attributes
+    return found
+
+
+def fields_of(kind: type) -> list[str]:
+    """The fields of a dataclass that == compares."""
+    return [
+        name
+        for each in kind.__mro__
+        for name, field in vars(each).get("__dataclass_fields__", {}).items()
+        if field.compare
+    ]
+
+
+def match_args(kind: type) -> Iterator[str]:
+    """The attributes that `match` asks for by their position."""
+    for each in kind.__mro__:
+        yield from [word for word in vars(each).get("__match_args__", ()) if type(word) is str]
+
+
+def is_operator(part: Any) -> bool:
+    """Tell whether a part of a class may be called by an operator."""
+    kind = type(part)
+    if kind in (GetSetDescriptorType, MemberDescriptorType) or kind in PLAIN:
+        return False
+    return callable(part) or any("__get__" in vars(each) for each in kind.__mro__)
+
+
+def is_a_dataclass_own(kind: type, part: Any) -> bool:
+    """Tell whether a method was made by @dataclass: it mentions every field, and reads none."""
+    if type(part) is not FunctionType or "__dataclass_fields__" not in vars(kind):
+        return False
+    made: Any = inspect.unwrap(part)
+    return bool(made.__code__.co_filename == "<string>")
+
+
+def is_held(word: str, part: Any) -> bool:
+    """Tell whether an attribute of a stranger is there to be called by it."""
+    return word in LINKS or type(part) in (FunctionType, MethodType)
+
+
+# ---- whose is it? --------------------------------------------------------------------------------
+
+
+def _is_of(module: Any, package: str) -> bool:
+    return str(module).split(".", maxsplit=1)[0] == package
+
+
+def _is_strange(module: Any, file: Any) -> bool:
+    """Tell whether a module is Python's own, ours, or installed from elsewhere."""
+    top = str(module).split(".", maxsplit=1)[0]
+    if top == "__main__":
+        return False
+    if top == _PACKAGE or top in sys.stdlib_module_names:
+        return True
+    return "site-packages" in str(file) or "dist-packages" in str(file)
+
+
+def module_of(kind: type) -> str:
+    """Return the name of a class's module."""
+    return str(type.__getattribute__(kind, "__module__"))
+
+
+def is_users_space(space: dict[str, Any]) -> bool:
+    """Tell whether code with these globals is the user's."""
+    return not _is_strange(space.get("__name__"), space.get("__file__"))
+
+
+def is_users_module(name: str) -> bool:
+    """Tell the same of a module."""
+    return not _is_strange(name, _file_of(name))
+
+
+def is_users_class(kind: type) -> bool:
+    """Tell the same of a class."""
+    if not kind.__flags__ & _IS_MADE_BY_PYTHON:
+        return False
+    module = module_of(kind)
+    if module == "builtins":  # made by code without a module
+        return True
+    return not _is_strange(module, _file_of(module))
+
+
+def _file_of(module: str) -> Any:
+    found = sys.modules.get(module)
+    return None if found is None else (attributes_of(found) or {}).get("__file__")
+
+
+def is_open(kind: type) -> bool:
+    """Tell whether the attributes of its instances are a user's matter."""
+    for each in kind.__mro__:
+        top = module_of(each).split(".", maxsplit=1)[0]
+        if is_users_class(each) or module_of(each) in _HOLDING or top == _PACKAGE:
+            return True
+        if top not in sys.stdlib_module_names:  # installed from elsewhere
+            return True
+    return False
+
+
+def is_ours(value: Any) -> bool:
+    """Tell whether it is a function of ours: in a trace, some stand in for built-ins."""
+    return type(value) is FunctionType and _is_of(value.__globals__.get("__name__"), _PACKAGE)
