@@ -120,14 +120,11 @@ static int same_content(char way, PyObject *now, PyObject *then)
     const Py_ssize_t count = PyTuple_GET_SIZE(then);
     switch (way) {
     case 'l':
-<<<<<<< HEAD
         /* An empty list has no items to point to. */
-        return PyList_GET_SIZE(now) == count
-               && (!count || !memcmp(((PyListObject *)now)->ob_item, items, (size_t)count * sizeof *items));
-=======
         return PyList_Check(now) && PyList_GET_SIZE(now) == count
-               && !memcmp(((PyListObject *)now)->ob_item, items, (size_t)count * sizeof *items);
->>>>>>> 511264c (The search is split: what code mentions, whose a class is, where things lie)
+               && (!count
+                   || !memcmp(((PyListObject *)now)->ob_item, items,
+                              (size_t)count * sizeof *items));
     case 'd':
         return same_pairs(now, items, count);
     case 'a':
