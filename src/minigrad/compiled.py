@@ -19,7 +19,6 @@ import threading
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,7 +31,7 @@ from .compiler.pytree import Flat, flat_call, flatten, lifted, restore, same_cal
 from .compiler.reading import Reading
 from .compiler.trace import collector_off, turn
 from .compiler.untraced import StandIns
-from .compiler.variant import BACKENDS, NotFinite, Variant, backend_name, backend_of, filled
+from .compiler.variant import BACKENDS, Variant, backend_name, backend_of, exactly, filled
 from .errors import AuditError, GuardError, TraceError
 from .graph import topological_order
 from .modes import in_strict, is_recording, refuse_in_trace, settle, tracer
@@ -374,7 +373,7 @@ class Compiled(Made):
         if traced is None:
             return None
         variant, flat = traced
-        done = self._exactly(run, variant, flat)
+        done = exactly(run, variant, flat)
         if done is None:  # what it was traced with does not pass its own guards
             raise GuardError(
                 f"{self.__name__}: the program does not reproduce the call it was traced from; "
@@ -424,7 +423,7 @@ class Compiled(Made):
         """Run one way, and audit it if that is due."""
         self._audit.left -= 1
         if self._audit.left > 0:
-            return self._exactly(run, variant, flat)
+            return exactly(run, variant, flat)
         spent = None
         if self._audit.is_due(variant):
             started = clock()
@@ -432,25 +431,14 @@ class Compiled(Made):
                 return None  # with a warning; it is traced again
             spent = clock() - started
         started = clock()
-        done = self._exactly(run, variant, flat)
+        done = exactly(run, variant, flat)
         self._audit.took(clock() - started, spent)
         return done
-
-    def _exactly(
-        self, run: Callable[[Variant, Flat], T | None], variant: Variant, flat: Flat
-    ) -> Any:
-        """Run one way; where that comes to inf or nan, by its exact programs."""
-        try:
-            return run(variant, flat)
-        except NotFinite:
-            if variant.exact is None:
-                variant.exact = self._variant_in_turn(flat, variant.watch, exact=True)
-            return run(variant.exact, flat)
 
     def _is_stale(self, variant: Variant, flat: Flat) -> bool:
         """Compare a replay with the function itself; raise, or warn, if it is another one."""
         settle()
-        here = self._exactly(measured, variant, flat)
+        here = exactly(measured, variant, flat)
         if here is None:
             return False  # a guard fails: this way is not taken
         told = difference(self._function, variant, flat, here)
@@ -459,9 +447,12 @@ class Compiled(Made):
             self._changes_things(change)
         if not told:
             return False
-        fresh = self._variant_in_turn(flat, None)
+        with turn(PATIENCE) as is_ours:
+            if not is_ours:
+                raise TraceError(self._no_turn(PATIENCE))
+            fresh = self._variant(self._whole(flat), None)
         settle()
-        there = self._exactly(measured, fresh, flat)
+        there = exactly(measured, fresh, flat)
         if there is not None and agree(here, there) and fresh.outputs_like(variant):
             return False  # tracing again makes no difference: it is rounding, on an edge
         text = (
@@ -481,17 +472,10 @@ class Compiled(Made):
         args, kwargs = flat.tree
         return flat_call(args, kwargs, self._fixed)
 
-    def _variant_in_turn(self, flat: Flat, known: Any, exact: bool = False) -> Variant:
-        """Trace the function once more, when nobody else traces."""
-        with turn(PATIENCE) as is_ours:
-            if not is_ours:
-                raise TraceError(self._no_turn(PATIENCE))
-            return self._variant(self._whole(flat), known, exact)
-
-    def _variant(self, flat: Flat, known: Any, exact: bool = False) -> Variant:
+    def _variant(self, flat: Flat, known: Any) -> Variant:
         """Trace the function."""
         with collector_off():
-            return Variant(self._function, flat, self._backend, self._leading, known, exact)
+            return Variant(self._function, flat, self._backend, self._leading, known)
 
     def _found(self, flat: Flat) -> Ways | None:
         """Look up the programs for a structure."""
@@ -634,7 +618,7 @@ class Compiled(Made):
         numbers = self._numbers(variant, flat)
         if numbers is None:
             return None
-        rows = Jacobian(partial(self._exactly, flat=flat), variant, flat, operands)
+        rows = Jacobian(variant, flat, operands)
 
         def made(at: int) -> Any:
             kind = variant.kinds[at]

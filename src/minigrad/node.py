@@ -276,6 +276,9 @@ class Node:
 
     def _links(self) -> list[Any]:
         """The operands that exist as nodes: what a walk over the graph has to visit."""
+        rare = self._rare
+        if self._a is None and self._b is None and rare is not None and rare.prev is None:
+            return list(rare.operands)  # nobody is asked for their derivatives
         return [operand for operand, _ in self._links_and_partials()]
 
     def _arguments(self) -> tuple[Any, ...]:

@@ -877,6 +877,11 @@ def _run_steps(order: list[Value], by_hand: bool = True) -> None:
             if by_hand and rare.step is not None:
                 run_by_hand(node, rare.step)
                 continue
+            if rare.prev is None and node._a is None and node._b is None:
+                if rare.partials:
+                    for operand, partial in zip(rare.operands, rare.partials, strict=True):
+                        operand._grad += partial * grad
+                continue
             if rare.prev is not None or rare.partials:
                 for operand, partial in node._links_and_partials():
                     operand._grad += partial * grad

@@ -7,7 +7,7 @@ derivatives, and the first that is asked computes a block of rows at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..quick import read_data
 from ..scalar import Value
 from .program import NOT_FINITE
 from .pytree import Flat
-from .variant import NotFinite, Variant
+from .variant import NotFinite, Variant, exactly
 
 __all__ = ["Jacobian"]
 
@@ -26,14 +26,7 @@ _BLOCK = 64  # rows that are computed together
 class Jacobian:
     """The local derivatives of all results of one call, by its operands."""
 
-    def __init__(
-        self,
-        run: Callable[..., Any],
-        variant: Variant,
-        flat: Flat,
-        operands: tuple[Value, ...],
-    ) -> None:
-        self._run = run
+    def __init__(self, variant: Variant, flat: Flat, operands: tuple[Value, ...]) -> None:
         self._variant = variant
         self._numbers = np.array(flat.numbers, dtype=np.float64)
         self._captured = np.empty(len(variant.captured))
@@ -50,9 +43,7 @@ class Jacobian:
         """Return the derivatives of a result."""
         block = result // _BLOCK
         if block not in self._blocks:
-            self._blocks[block] = self._run(
-                lambda variant, flat: self._computed(variant, block), self._variant
-            )
+            self._blocks[block] = exactly(self._computed, self._variant, block)
         found: list[float] = self._blocks[block][result % _BLOCK].tolist()
         return found
 

@@ -15,13 +15,14 @@ import sys
 import threading
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from itertools import repeat
 from math import isfinite, isnan
 from time import perf_counter
 from types import CellType, FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,6 +51,7 @@ __all__ = [
     "Variant",
     "backend_name",
     "backend_of",
+    "exactly",
     "filled",
     "opened",
     "place_of",
@@ -57,6 +59,7 @@ __all__ = [
 
 BACKENDS = ("auto", "native", "numpy")
 _HOLD = MAPS["hold"].code
+T = TypeVar("T")
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -92,6 +95,14 @@ def backend_name(backend: Any) -> str:
 
 class NotFinite(Exception):  # noqa: N818 - a message between modules, nobody's mistake
     """A run came to inf or nan: the exact programs have to say whether that is right."""
+
+
+def exactly(run: Callable[[Variant, Any], T], variant: Variant, flat: Any) -> T:
+    """Run one way; where that comes to inf or nan, by its exact programs."""
+    try:
+        return run(variant, flat)
+    except NotFinite:
+        return run(variant.exactly(), flat)
 
 
 class Machine:
@@ -137,12 +148,11 @@ class Variant:
         backend: str,
         leading: Sequence[Value] = (),
         known: Watch | None = None,
-        exact: bool = False,
     ) -> None:
         self.backend = backend_of(backend)
         started = perf_counter()
-        self.is_exact = exact
-        self.exact: Variant | None = None  # the same way, made when it is first needed
+        self.is_exact = False
+        self._exact: Variant | None = None  # the same way, made when it is first needed
         self.kept = flat.kept
         self.value_places = [at for at, _ in flat.sources]  # of the arguments that are Values
         self.watch: Watch = known or watch(function, flat.kept)
@@ -188,7 +198,8 @@ class Variant:
         _put_first(tape, leading)
         # Operations; inputs and numbers are entries too, but nothing is done there.
         self.nodes = int(np.count_nonzero(np.asarray(tape.entries.code)[: len(tape)] >= 0))
-        self.program = verify(group(tape, as_written=exact), "group")
+        self.program = verify(group(tape), "group")
+        self._tape = tape
         # In the order that `group` gave them.
         self.captured: tuple[Value, ...] = tuple(tape.entries.captured_values)
         # Whole numbers used as such, for an index, say: derivatives by them are 0.
@@ -204,6 +215,18 @@ class Variant:
         # Whether the machine comes to the same: a number on an edge may fall to the other side.
         self.is_faithful = self._calibrate(flat) if self.program.guards else True
         self.seconds = perf_counter() - started
+
+    def exactly(self) -> Variant:
+        """Return the same way with exact programs, for a call whose guards have been looked at."""
+        with self._making, collector_off():
+            if self._exact is None:
+                twin = copy(self)
+                program = verify(group(self._tape, as_written=True), "group")
+                twin.program = replace(program, guards=())
+                twin.captured = tuple(self._tape.entries.captured_values)
+                twin.is_exact, twin.machines, twin._making = True, {}, threading.Lock()
+                self._exact = twin
+            return self._exact
 
     def _calibrate(self, flat: Flat) -> bool:
         """Have the guards ask for what the machine itself computes from what was traced.
