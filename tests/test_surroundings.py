@@ -15,6 +15,7 @@ import ctypes
 import dataclasses
 import enum
 import functools
+import math
 import operator
 import queue
 import random
@@ -2118,3 +2119,118 @@ def test_large_containers_are_compared_quickly():
         assert found.changed() is None
     spent = (time.perf_counter() - start) / 10
     assert spent < (3.0 if quick.__file__.endswith(".py") else 0.03)
+
+
+# ---- functions, classes and dicts as arguments ---------------------------------------------------
+
+
+def test_a_lambda_made_afresh_is_the_same_function():
+    w, ks = Value(2.0), [1.0]
+    fast = minigrad.compile(lambda f, x: f(x))
+
+    def call(k, x, *, scale=1.0):
+        return fast(lambda x, s=scale: x * w * k * ks[0] * s, x).data
+
+    assert [call(3.0, x) for x in (1.0, 2.0, 3.0)] == [6.0, 12.0, 18.0]
+    assert fast.cache_info().traces == 1
+    assert [call(4.0, 1.0), call(3.0, 1.0)] == [8.0, 6.0]
+    assert fast.cache_info().traces == 2
+    assert call(3.0, 1.0, scale=2.0) == 12.0
+    assert [math.copysign(1.0, call(zero, 1.0)) for zero in (0.0, -0.0)] == [1.0, -1.0]
+    ks[0] = 5.0
+    assert call(3.0, 1.0) == 30.0
+    value, grads = fast.value_and_grad(abs_of := (lambda x: x * w), 3.0)
+    assert (value, grads.args, grads[w]) == (6.0, (abs_of, 2.0), 3.0)
+
+
+def test_methods_and_partials_made_afresh():
+    fast = minigrad.compile(lambda f, x: f(x))
+
+    class Model:
+        def __init__(self, k):
+            self.k = k
+
+        def run(self, x):
+            return x * self.k
+
+    one, two = Model(2.0), Model(3.0)
+    assert [fast(model.run, 1.0).data for model in (one, two, one, two)] == [2.0, 3.0, 2.0, 3.0]
+    assert fast.cache_info().traces == 2
+    one.k = 4.0
+    assert fast(one.run, 1.0).data == 4.0
+    before = fast.cache_info().traces
+    for k in (2.0, 3.0, 2.0):
+        assert fast(functools.partial(operator.mul, k), 1.0).data == k
+    assert fast.cache_info().traces == before + 2
+
+
+def test_functions_that_hold_each_other():
+    def made(k):
+        def even(x, n):
+            return x * k if n == 0 else odd(x, n - 1)
+
+        def odd(x, n):
+            return even(x, n - 1)
+
+        return even
+
+    fast = minigrad.compile(lambda f, x: f(x, 4))
+    assert [fast(made(k), 1.0).data for k in (2.0, 3.0, 2.0)] == [2.0, 3.0, 2.0]
+    assert fast.cache_info().traces == 2
+
+
+def test_the_attributes_of_a_class_that_is_an_argument():
+    class Model:
+        k = 2.0
+
+        @classmethod
+        @minigrad.compile
+        def run(cls, x):
+            return x * cls.k
+
+    class Other(Model):
+        k = 5.0
+
+    fast = minigrad.compile(lambda kind, x: x * kind.k)
+    assert [fast(Model, 1.0).data, fast(Other, 1.0).data, Model.run(1.0).data] == [2.0, 5.0, 2.0]
+    Model.k = 3.0
+    assert [fast(Model, 1.0).data, fast(Other, 1.0).data, Model.run(1.0).data] == [3.0, 5.0, 3.0]
+    assert fast.value_and_grad(Model, 1.0)[1].args == (Model, 3.0)
+
+
+def test_equal_keys_of_other_kinds_are_other_structures():
+    def spelled(table):
+        return " ".join(map(repr, table))
+
+    fast = minigrad.compile(spelled)
+    keys = [1, True, 1.0, 0.0, -0.0, (1,), (True,), "1", b"1", None]
+    for key in [*keys, *keys]:
+        assert fast({key: 2.0}) == repr(key)
+    assert fast.cache_info().traces == len(keys)
+    area = minigrad.compile(lambda table: table["a"] * table[1])
+    assert area.grad({"a": 2.0, 1: 3.0}).args == ({"a": 3.0, 1: 2.0},)
+
+
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32, np.int64, int, np.uint8])
+def test_lists_of_numpy_numbers(kind):
+    def total(xs):
+        return minigrad.sum([x * x for x in xs]), [isinstance(x, int) for x in xs]
+
+    fast = minigrad.compile(total)
+    for shift in (0, 1, 2):
+        xs = [kind(k + shift) for k in range(5)]
+        sum_of_squares = sum((k + shift) ** 2 for k in range(5))
+        value, whole = fast(xs)
+        assert (value.data, whole) == (
+            sum_of_squares,
+            [not issubclass(kind, (float, np.floating))] * 5,
+        )
+    assert fast.cache_info().traces == 1
+    plain = int if issubclass(kind, (int, np.integer)) else float
+    fast([plain(x) for x in xs])
+    assert fast.cache_info().traces == 1
+    mixed = [kind(1), plain(2), kind(3), plain(4), kind(5)]
+    assert fast(mixed)[0].data == 55.0
+    assert fast.cache_info().traces == 1
+    fast([1.0, 2])
+    assert fast.cache_info().traces == 2

@@ -25,6 +25,8 @@ cdef Py_ssize_t _put_whole(tree, double[::1] x, Py_ssize_t at) except -2
 cdef Py_ssize_t _refill_sequence(tree, kind, tuple key, double[::1] x, numbers, Py_ssize_t at,
                                  list sources, other) except -2
 
+cdef bint _is_taken_for(part, kind) except -1
+
 @cython.locals(pairs=tuple, pair=tuple, k=Py_ssize_t, count=Py_ssize_t)
 cdef Py_ssize_t _refill_dict(dict tree, tuple key, double[::1] x, numbers, Py_ssize_t at,
                              list sources, other) except -2

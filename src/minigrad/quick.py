@@ -9,6 +9,7 @@ new. Whoever finds something new goes the long way, there.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -80,6 +81,9 @@ def _refill(
         if type(key) is not tuple:
             return -1
         return _refill_dict(tree, key, x, numbers, at, sources, other)
+    if key is float and isinstance(tree, float):  # NumPy's, which many lists are full of
+        x[at] = tree
+        return at + 1
     return other(tree, key, numbers, at, sources)
 
 
@@ -110,10 +114,12 @@ def _refill_sequence(
     if len(key) == 3:  # all of one kind
         if count != key[1]:
             return -1
-        only = key[2]
+        only = known = key[2]
         for part in tree:
-            if type(part) is not only:
-                return -1
+            if type(part) is not known:
+                if not _is_taken_for(part, only):
+                    return -1
+                known = type(part)
             if only is float:
                 x[at] = part
                 at += 1
@@ -136,6 +142,16 @@ def _refill_sequence(
     return at if k == count else -1
 
 
+def _is_taken_for(part: Any, kind: Any) -> bool:
+    """Tell whether a number counts as a float, or as an int, as `pytree.flatten` has it."""
+    if type(part) is kind or (kind is float and isinstance(part, float)):
+        return True
+    numpy = sys.modules.get("numpy")  # whoever holds a NumPy scalar has imported it
+    if numpy is None:
+        return False
+    return isinstance(part, numpy.floating if kind is float else numpy.integer)
+
+
 def _refill_dict(
     tree: Any,
     key: tuple[Any, ...],
@@ -153,8 +169,10 @@ def _refill_dict(
         return -1
     for k, (name, part) in enumerate(tree.items()):
         pair = pairs[k]
-        if name is not pair[0] and name != pair[0]:
-            return -1
+        if name is not pair[0]:  # 1, 1.0 and True are equal, but other names
+            named = type(name)
+            if (named is not str and named is not int) or named is not pair[2] or name != pair[0]:
+                return -1
         at = _refill(part, pair[1], x, numbers, at, sources, other)
         if at < 0:
             return -1
@@ -179,7 +197,7 @@ def first_changed(ways: bytes, places: list[Any], then: list[Any], at: int) -> i
 
 def attributes_of(thing: Any) -> Any:
     """Return the dict of what was set on an object, or None; nothing of the object is called."""
-    if not cython.compiled and isinstance(thing, Node):
+    if not cython.compiled and issubclass(type(thing), Node):
         return thing._attributes()
     return own_attributes(thing)
 

@@ -8,9 +8,12 @@ Lists, tuples, dicts and NumPy arrays may hold both, nested as deep as one likes
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from math import prod
+from types import CellType, FunctionType, MethodType, NoneType
 from typing import Any
 
 import numpy as np
@@ -37,6 +40,9 @@ __all__ = [
 
 _EXACT = 2**53  # whole numbers beyond have no float of their own
 _STATIC = (str, bytes, bool, np.bool_, type(None), type)
+_MADE_AFRESH = (FunctionType, MethodType, partial)  # often, and alike each time
+_PLAIN = {float, int, complex, bool, str, bytes, NoneType}
+_FUNCTIONS = 100  # functions and tuples inside a function: others count by their identity
 
 
 class Flat:
@@ -126,7 +132,8 @@ def flatten(tree: Any, flat: Flat) -> Any:
         flat.numbers.append(tree._fields()[0])
         return Value
     if kind is dict:
-        return (dict, tuple((name, flatten(part, flat)) for name, part in tree.items()))
+        pairs = tree.items()
+        return (dict, tuple((name, flatten(part, flat), _known_by(name)) for name, part in pairs))
     if isinstance(tree, np.ndarray):
         return _flatten_array(tree, flat)
     if isinstance(tree, tuple):  # a named one
@@ -134,7 +141,12 @@ def flatten(tree: Any, flat: Flat) -> Any:
     if isinstance(tree, list):
         return (list, tuple(flatten(part, flat) for part in tree))
     if isinstance(tree, _STATIC):
+        if isinstance(tree, type):
+            flat.kept.append(tree)  # its attributes are watched
         return ("static", kind, tree)
+    if kind in _MADE_AFRESH:
+        flat.kept.append(tree)
+        return ("function", _content(tree, {}))
     if isinstance(tree, int):  # of an Enum, say: it may be asked what it is
         return ("static", kind, tree)
     if isinstance(tree, np.integer):
@@ -148,15 +160,66 @@ def flatten(tree: Any, flat: Flat) -> Any:
 
 def _flatten_sequence(tree: Sequence[Any], kind: type, flat: Flat) -> Any:
     kinds = set(map(type, tree))
-    if len(kinds) == 1:  # most lists are of one kind: no call for each element
-        only = kinds.pop()
-        if only is float:
-            flat.numbers.extend(tree)
-            return (kind, len(tree), float)
-        if only is int and max(tree) <= _EXACT and min(tree) >= -_EXACT:
-            flat.numbers.extend(map(float, tree))
+    if not kinds:
+        return (kind, ())
+    # Most lists are of one kind: no call for each element. NumPy's numbers are taken for Python's.
+    if kinds == {float} or all(issubclass(each, (float, np.floating)) for each in kinds):
+        flat.numbers.extend(tree if kinds == {float} else array("d", tree))
+        return (kind, len(tree), float)
+    if kinds == {int} or all(each is int or issubclass(each, np.integer) for each in kinds):
+        whole = tree if kinds == {int} else list(map(int, tree))
+        if max(whole) <= _EXACT and min(whole) >= -_EXACT:
+            flat.numbers.extend(map(float, whole))
             return (kind, len(tree), int)
     return (kind, tuple([flatten(part, flat) for part in tree]))
+
+
+# ---- what is in the key by more than its identity ------------------------------------------------
+
+
+def _known_by(name: Any) -> Any:
+    """What tells a number or a text from all others, equal ones of another kind among them."""
+    kind = type(name)
+    if kind is float or kind is complex:
+        return (kind, repr(name))  # 0.0 and -0.0 are equal, and nan is not
+    return (kind, *map(_known_by, name)) if kind is tuple else kind
+
+
+def _content(thing: Any, known: dict[int, int]) -> Any:
+    """What a function is made of: a lambda that is made afresh at each call is the same function.
+
+    Numbers and texts count by what they are, everything else by its identity: the function is kept
+    and watched, and so what it holds lives as long as the key. `known` has the functions that were
+    met on the way, which may hold each other.
+    """
+    kind = type(thing)
+    if kind in _PLAIN:
+        return (thing, _known_by(thing))
+    if kind is not tuple and kind not in _MADE_AFRESH:
+        return ("object", id(thing))
+    if id(thing) in known or len(known) > _FUNCTIONS:
+        return ("again", known.get(id(thing), id(thing)))
+    known[id(thing)] = len(known)
+    made_by: Any = kind
+    if kind is tuple:
+        parts = thing
+    elif kind is MethodType:
+        made_by, parts = (kind, id(thing.__self__)), (thing.__func__,)
+    elif kind is partial:
+        parts = (thing.func, thing.args, *thing.keywords, *thing.keywords.values())
+    else:
+        options, own = thing.__kwdefaults__ or {}, vars(thing)
+        made_by = (thing.__code__, id(thing.__globals__), len(options))
+        cells = tuple([_in_cell(cell) for cell in thing.__closure__ or ()])
+        parts = (thing.__defaults__, *cells, *options, *options.values(), *own, *own.values())
+    return (made_by, *[_content(part, known) for part in parts])
+
+
+def _in_cell(cell: CellType) -> Any:
+    try:
+        return (cell.cell_contents,)
+    except ValueError:  # not filled yet
+        return ()
 
 
 def _kind_of(array: Any) -> Any:
@@ -291,6 +354,7 @@ def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any
     """Build what has this key with other numbers: derivatives."""
     position = iter(numbers)
     objects = {id(thing): thing for thing in kept}
+    functions = iter([thing for thing in kept if type(thing) in _MADE_AFRESH])  # in order
 
     def taken(count: int) -> list[float]:
         return list(islice(position, count))
@@ -301,12 +365,14 @@ def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any
         kind, *rest = key
         if kind == "object":
             return objects[rest[0]]
+        if kind == "function":
+            return next(functions)
         if kind in ("number", "fixed"):
             return rest[0]
         if kind == "static":
             return rest[1] if len(rest) == 2 else _array_of(*rest[1:])
         if kind is dict:
-            return {name: built(part) for name, part in rest[0]}
+            return {name: built(part) for name, part, _ in rest[0]}
         if kind is np.ndarray:
             shape, inside = rest
             if isinstance(inside, type):
