@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import builtins
 import collections
+import configparser
 import contextlib
 import contextvars
 import ctypes
 import dataclasses
 import enum
 import functools
+import logging
 import math
 import operator
 import queue
@@ -1827,6 +1829,129 @@ def vectorised_helper(x):
 def what_a_vectorised_function_reads():
     helper = np.vectorize(vectorised_helper, otypes=[object])
     return lambda x: helper(x).item(), set_global("HELD", 3.0)
+
+
+# ---- and more -----------------------------------------------------------------------------------
+
+
+@row
+def an_enum_whose_value_is_a_list():
+    class Mode(enum.Enum):
+        A = [2.0]  # noqa: RUF012
+
+    return lambda x: x * Mode.A.value[0], lambda: Mode.A.value.__setitem__(0, 3.0)
+
+
+@row
+def attributes_behind_getattribute():
+    class Model:
+        def __init__(self):
+            object.__setattr__(self, "hidden", {"k": 2.0})
+
+        def __getattribute__(self, name):
+            return object.__getattribute__(self, "hidden")[name]
+
+    model = Model()
+    hidden = object.__getattribute__(model, "hidden")
+    return lambda x: x * model.k, lambda: hidden.update(k=3.0)
+
+
+@row
+def a_level_of_a_logger():
+    logger = logging.getLogger("a level of a logger")
+    logger.setLevel(logging.INFO)
+    return (
+        lambda x: x * (2 if logger.level == logging.INFO else 3),
+        lambda: logger.setLevel(logging.DEBUG),
+    )
+
+
+@row
+def a_weak_set():
+    thing = Plain()
+    things = weakref.WeakSet([thing])
+    return lambda x: x * next(iter(things)).k, lambda: setattr(thing, "k", 3.0)
+
+
+@row
+def a_setting_in_a_module_of_others():
+    math.setting = 2.0
+    try:
+        yield lambda x: x * math.setting, lambda: setattr(math, "setting", 3.0)
+    finally:
+        del math.setting
+
+
+@row
+def a_class_of_thread_attributes():
+    class Local(threading.local):
+        k = 2.0
+
+    local = Local()
+    return lambda x: x * local.k, lambda: setattr(Local, "k", 3.0)
+
+
+@row
+def a_config_parser():
+    config = configparser.ConfigParser()
+    config.read_dict({"a": {"k": "2.0"}})
+    return lambda x: x * config.getfloat("a", "k"), lambda: config.set("a", "k", "3.0")
+
+
+@row
+def a_format_of_an_object():
+    class Text:
+        count = 2
+
+        def __format__(self, form):
+            return "a" * self.count
+
+    text = Text()
+    return lambda x: x * len(f"{text}"), lambda: setattr(text, "count", 3)
+
+
+@row
+def a_missing_key_made_up():
+    class Table(dict):
+        def __missing__(self, key):
+            return K
+
+    table = Table()
+    return lambda x: x * table["any"], set_global("K", 3.0)
+
+
+@row
+def the_order_of_dataclasses():
+    @dataclasses.dataclass(order=True)
+    class Ranked:
+        rank: int
+        k: float
+
+    things = [Ranked(1, 2.0), Ranked(2, 3.0)]
+    return lambda x: x * sorted(things)[0].k, lambda: setattr(things[0], "rank", 5)
+
+
+@row
+def a_default_that_a_dataclass_makes():
+    @dataclasses.dataclass
+    class Config:
+        k: float = dataclasses.field(default_factory=lambda: K)
+
+    return lambda x: x * Config().k, set_global("K", 3.0)
+
+
+@row
+def a_network_with_another_rule():
+    neuron, plain = nn.Neuron(1, nonlin=False), nn.Neuron.__call__
+    neuron.w[0].data = 2.0
+
+    def change():
+        nn.Neuron.__call__ = lambda self, x: 3 * x[0]
+
+    try:
+        yield lambda x: neuron([x]), change
+    finally:
+        nn.Neuron.__call__ = plain
 
 
 # ---- the rows ------------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ __all__ = [
 MISSING: Any = object()  # what a name means that is not there
 _NUMBERS = {float, int, bool, complex, Fraction, Decimal}
 _TEXTS = {str, bytes, NoneType}
+# What Python itself writes into a class now and then.
+_NOTES = {"__slotnames__", "__doc__", "__annotations__", "__annotations_cache__"}
 _DEPTH = 50  # containers in containers that are compared: one may lie in itself
 
 
@@ -287,7 +289,7 @@ class Place:
             word = pair[0]
             if mentioned is None or self.extra is None or word in mentioned or word in self.extra:
                 return True
-            return self.kind.operators and str(word).startswith("__")
+            return self.kind.operators and word[:2] == "__" and word not in _NOTES
 
         return [
             (*x[:head], *sorted(filter(matters, table.items()), key=_named))

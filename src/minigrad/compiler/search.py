@@ -237,10 +237,12 @@ class Search:
         found = False
         for module, known in list(self._modules.values()):
             space = attributes_of(module) or {}
-            makes_up = "__getattr__" in space
-            fresh = {word for word in words if word in space or survives or makes_up} - known
-            if makes_up and not known:
-                fresh.add("__getattr__")
+            fresh = {word for word in words if word in space}
+            if not is_users_space(space):  # settings that somebody may have put there
+                fresh = {word for word in fresh if type(space[word]) in PLAIN}
+            elif survives or "__getattr__" in space:
+                fresh = words | {"__getattr__"}
+            fresh -= known
             known.update(fresh)
             for word in sorted(fresh):
                 found = True
@@ -322,9 +324,8 @@ class Search:
 
     def _module(self, value: ModuleType, name: str) -> None:
         space = attributes_of(value) or {}
-        if is_users_space(space):
-            self._modules[id(value)] = (value, set())
-        else:
+        self._modules[id(value)] = (value, set())
+        if not is_users_space(space):
             self._strange.add(str(space.get("__name__")))
 
     def _method(self, value: MethodType, name: str) -> None:
@@ -367,6 +368,7 @@ class Search:
         self.thing(value.get(MISSING), name)
 
     def _local(self, value: Any, name: str) -> None:
+        self._shape(type(value))
         self.found.contain(places.LOCAL, value, name, extra=set())
         self._waiting.append((dict(vars(value)), name, set()))
 
@@ -413,7 +415,8 @@ class Search:
             parts.update(own or {})
         if not shape.is_users:
             self._lead(value)
-            shape.extra.update([word for word, part in parts.items() if is_held(word, part)])
+            if shape.is_open:
+                shape.extra.update([word for word, part in parts.items() if is_held(word, part)])
         self._waiting.append((parts, name, shape.extra))
 
     def _class(self, value: type, name: str) -> None:
@@ -524,5 +527,5 @@ def _looks_into(kind: type) -> Iterator[Look]:
         yield Search._referents
     elif module_of(kind) in _SHOWING:
         yield Search._mutable_referents
-    else:
-        yield Search._closed
+    else:  # Python's own, not made to hold things: only what the code mentions
+        yield Search._attributes

@@ -47,7 +47,8 @@ LINKS = {"__wrapped__", "__self__", "__func__"}  # from a wrapper to what it wra
 _PACKAGE = __name__.split(".", maxsplit=1)[0]
 # Modules whose classes hold what one puts into them: what their own code mentions matters.
 _HOLDING = {"collections", "configparser", "functools", "queue", "statistics", "string"}
-_HOLDING |= {"graphlib", "weakref", "argparse", "types", "numpy.ma", f"{_PACKAGE}.nn"}
+_HOLDING |= {"graphlib", "weakref", "_weakrefset", "argparse", "types", "numpy.ma", "enum"}
+_NETWORKS = f"{_PACKAGE}.nn"  # small classes, made to be built upon: read like a user's own
 _IS_MADE_BY_PYTHON = 1 << 9  # a class, by `class` or `type()`
 
 
@@ -57,6 +58,7 @@ class Shape:
     def __init__(self, kind: type) -> None:
         parts = {word: part for each in kind.__mro__ for word, part in vars(each).items()}
         self.is_users = is_users_class(kind)
+        self.is_open = is_open(kind)
         self.is_ours = _is_of(module_of(kind), _PACKAGE) and module_of(kind) not in _HOLDING
         self.properties = [
             word
@@ -136,7 +138,7 @@ def _is_of(module: Any, package: str) -> bool:
 def _is_strange(module: Any, file: Any) -> bool:
     """Tell whether a module is Python's own, ours, or installed from elsewhere."""
     top = str(module).split(".", maxsplit=1)[0]
-    if top == "__main__":
+    if top == "__main__" or module == _NETWORKS:
         return False
     if top == _PACKAGE or top in sys.stdlib_module_names:
         return True

@@ -27,7 +27,7 @@ from .search import Search
 
 __all__ = ["Slots", "Watch", "watch"]
 
-_COMPILER = __name__.rsplit(".", maxsplit=1)[0]
+_PACKAGE = __name__.split(".", maxsplit=1)[0]
 
 
 class Watch:
@@ -74,7 +74,8 @@ class Watch:
         known = {
             word
             for space, word, value in zip(self.spaces, self.words, self.meant, strict=True)
-            if space is not vars(builtins)
+            if not _is_ours(space.get("__name__"))
+            and space is not vars(builtins)
             and value is not MISSING
             and not issubclass(type(value), ModuleType)
         }
@@ -122,9 +123,13 @@ def _state(die: Any) -> Any:
     return die.getstate() if hasattr(die, "getstate") else die.get_state()
 
 
+def _is_ours(module: Any) -> bool:
+    return str(module).split(".", maxsplit=1)[0] == _PACKAGE
+
+
 def _stands_in(now: Any) -> bool:
     """Tell whether it is ours, in the place of a built-in while another thread traces."""
-    return type(now) is FunctionType and now.__globals__.get("__name__", "").startswith(_COMPILER)
+    return type(now) is FunctionType and _is_ours(now.__globals__.get("__name__"))
 
 
 def watch(function: Callable[..., Any], arguments: Sequence[Any] = ()) -> Watch:

@@ -28,7 +28,8 @@ _SAFE = {"LOAD_CONST", "LOAD_SMALL_INT"}  # a number or a text, which compares a
 # Names with which code reaches attributes that it does not mention,
 _REACHING = {"getattr", "vars", "dir", "__dict__", "attrgetter", "asdict", "astuple"}
 # attributes, globals and modules that it has as texts,
-_BY_TEXT = _REACHING | {"hasattr", "setattr", "methodcaller", "globals", "locals", "__getattr__"}
+_BY_TEXT = _REACHING | {"hasattr", "setattr", "methodcaller", "globals", "locals"}
+_BY_TEXT |= {"__getattr__", "__getattribute__", "__setattr__"}
 _GLOBAL_TEXT = {"globals", "locals", "vars", "eval", "exec", "__globals__"}
 _MODULE_TEXT = {"import_module", "__import__", "modules"}
 # all fields of a dataclass, an attribute that somebody may have set on a Value,
