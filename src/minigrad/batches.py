@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from .callables import Made
 from .compiled import Compiled
 from .compiler.program import NOT_FINITE
 from .compiler.pytree import Flat, flatten
+from .compiler.reading import EXACT
 from .compiler.variant import Machine, NotFinite, Variant, filled
 from .errors import GuardError
 from .modes import refuse_in_trace, settle
@@ -172,6 +173,7 @@ class Batched(Made):
         results = filled(variant.outputs, lambda k: outputs[k][1])
         if not program.adjoints:
             return results, None
+        _clear_wholes(variant, program.adjoints + start, everything, sums, totals)
         shaped = []
         for arg, part in zip(args, taken, strict=True):
             if isinstance(arg, np.ndarray):
@@ -182,6 +184,20 @@ class Batched(Made):
         gradients = BatchGradients(shaped)
         gradients.parameters, gradients.totals = variant.captured, totals[:start]
         return outputs[0][1] if len(outputs) == 1 else results, gradients
+
+
+def _clear_wholes(
+    variant: Variant, start: int, columns: Sequence[Any], sums: list[int], totals: Any
+) -> None:
+    """Whole numbers used as such have no derivatives; theirs lie from slot `start` on."""
+    for at in variant.wholes:
+        slot = start + at
+        for first, table in columns:
+            width = 1 if table.ndim == 1 else table.shape[1]
+            if first <= slot < first + width:
+                table.reshape(len(table), -1)[:, slot - first] = 0.0
+        if slot in sums:
+            totals[sums.index(slot)] = 0.0
 
 
 def _rows(args: tuple[Any, ...], name: str) -> int:
@@ -207,6 +223,15 @@ def _row(arg: Any) -> Any:
         return arg
     if arg.dtype.kind not in "fiu":
         raise TypeError(f"vmap: got an array of {arg.dtype}; give numbers.")
+    if (
+        arg.dtype.kind in "iu"
+        and arg.size
+        and max(abs(int(arg.max())), abs(int(arg.min()))) > EXACT
+    ):
+        raise ValueError(
+            "vmap: got whole numbers beyond 2**53, where not each of them has a float64 of its own. "
+            "Give smaller ones, or floats."
+        )
     return arg[0] if arg.ndim > 1 else arg[0].item()
 
 

@@ -180,6 +180,7 @@ class Compiled(Made):
         self._calls = self._traces = self._failed = self._eager = self._dropped = 0
         self._changes = 0  # traces in a row that changed what the function reads
         self._streak = 0  # traces in a row without a replay
+        self._doubts = 0  # audits in a row with another outcome that tracing does not explain
         self._told: set[str] = set()  # warnings that were given
         self._lock = threading.RLock()
 
@@ -443,9 +444,11 @@ class Compiled(Made):
             return False  # a guard fails: this way is not taken
         told = difference(self._function, variant, flat, here)
         change = variant.watch.changed()
-        if change is not None:  # what this call was to do has been done just now
-            self._changes_things(change)
+        if change is not None:
+            self._changes_things(change)  # from now on it does so at every call, and did so now
+            return self._found_stale(f"{self.__name__} changes {change}, and replays did not")
         if not told:
+            self._doubts = 0
             return False
         with turn(PATIENCE) as is_ours:
             if not is_ours:
@@ -454,17 +457,28 @@ class Compiled(Made):
         settle()
         there = exactly(measured, fresh, flat)
         if there is not None and agree(here, there) and fresh.outputs_like(variant):
-            return False  # tracing again makes no difference: it is rounding, on an edge
-        text = (
+            # Tracing again makes no difference. Rounding, on an edge, is different next time.
+            self._doubts += told.startswith("replayed it") or "structure" in told
+            if not self._doubts or (self._doubts == 1 and self._audit.mode != "always"):
+                return False
+            return self._found_stale(
+                f"{self.__name__}: {told}. Tracing it again makes no difference: it seems to look "
+                "at what is not the same while it is traced (the very type of a number, which "
+                "object it is, the stack)"
+            )
+        return self._found_stale(
             f"{self.__name__}: {told}. Something that it reads has changed, and nobody noticed. "
-            f"{reasons(variant, fresh)} Give it as an argument.".replace("  ", " ")
+            f"{reasons(variant, fresh)} Give it as an argument".replace("  ", " ")
         )
+
+    def _found_stale(self, text: str) -> bool:
+        """Forget all programs, and raise or warn."""
         with self._lock:
             self._cache.clear()
             self._recent = None
         if self._audit.mode != "warn":
-            raise AuditError(text)
-        warnings.warn(f"{text} It is traced again.", RuntimeWarning, stacklevel=6)
+            raise AuditError(f"{text}.")
+        warnings.warn(f"{text}. It is traced again.", RuntimeWarning, stacklevel=7)
         return True
 
     def _whole(self, flat: Flat) -> Flat:

@@ -93,7 +93,7 @@ def arrays_of_several_kinds(compiled):
         yield f(np.array([1, 0], dtype=kind)), f(np.array([0, 1], dtype=kind))
 
 
-@row()
+@row(limit="inside, an array of numbers is one of objects")
 def the_kind_of_an_array_decides(compiled):
     f = compiled(lambda a: a[0] * (10.0 if a.dtype.kind == "i" else 1.0))
     yield f(np.array([2, 3]))

@@ -159,7 +159,6 @@ compare("the exact type of a number", lambda x: x * (2.0 if type(x.data) is floa
 compare("the type of an argument", lambda x: x * (2.0 if isinstance(x, Value) else 3.0))
 compare("a set of numbers", lambda x: x * len({x.data, 0.3, 3.0}))
 compare("ternary inside where", lambda x: where(x > (1.0 if x.data > 0 else -1.0), x * 2.0, x))
-compare("inverted condition of where", lambda x: where(~(x > 0), x * 2.0, x * 3.0))
 compare("a condition as a number", lambda x: x * ((x > 0) + (x > 1.0)))
 compare("a condition as an index", lambda x: x * [10.0, 20.0][x > 1.0])
 compare("not and xor", lambda x: x * (2.0 if not x > 1.0 else 3.0) + ((x > 0) ^ (x > 1.0)))

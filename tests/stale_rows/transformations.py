@@ -55,9 +55,9 @@ def value_and_grad_in_the_structure_of_the_arguments(compiled):
     scale = [1.0]
     f = compiled(lambda box, n: box["a"] * box["b"][0] * scale[0] * n)
     box = {"a": 2.0, "b": [3.0, 4.0]}
-    yield f.grad(box, 2).args
+    yield f.grad(box, 2.0).args
     scale[0], box["a"] = 10.0, 5.0
-    yield f.grad(box, 3).args
+    yield f.grad(box, 3.0).args
 
 
 @row(SAME)

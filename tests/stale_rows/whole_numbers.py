@@ -103,7 +103,7 @@ def an_int8_overflows(compiled):
         yield f(1.0, np.int8(3))
 
 
-@row()
+@row(limit="inside, an array of numbers is one of objects, which do not wrap round")
 def a_uint8_wraps_in_an_array(compiled):
     f = compiled(lambda x, pixels: x * (pixels[0] - pixels[1]))
     with np.errstate(all="ignore"):

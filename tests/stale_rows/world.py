@@ -19,7 +19,7 @@ from . import SAME, catalogue
 row = catalogue("time, files, environment")
 
 
-@row()
+@row(limit="the clock is frozen when the function is traced, and explain() says so")
 def the_clock(compiled):
     f = compiled(lambda x: x * time.perf_counter_ns())
     first, second = f(1.0), f(1.0)
@@ -188,7 +188,7 @@ def the_recursion_limit(compiled):
         sys.setrecursionlimit(before)
 
 
-@row()
+@row(limit="the collector is off while a function is traced")
 def the_garbage_collector_is_on(compiled):
     f = compiled(lambda x: x * (2.0 if gc.isenabled() else 1.0))
     yield f(1.0)
@@ -218,7 +218,7 @@ def the_locale(compiled):
     yield f(1.0), f(2.0)
 
 
-@row()
+@row(limit="a trace has frames of its own on the stack")
 def how_deep_the_stack_is(compiled):
     def depth():
         frame, count = sys._getframe(), 0

@@ -10,9 +10,11 @@ to compare are heard of here too. Start at `patched`.
 from __future__ import annotations
 
 import builtins
+import json
 import math
 import os
 import random
+import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
@@ -124,6 +126,37 @@ def _is_nan(scribe: Scribe, plain: Any) -> Any:
     return compute
 
 
+# ---- what looks at the very type of a number -----------------------------------------------------
+
+
+def _concrete(x: Any) -> Any:
+    """The number itself, which ties the program to it; of lists, all numbers."""
+    if isinstance(x, Argument):
+        raise TypeError(
+            "a number that a compiled function was given is a Value inside, to have derivatives. "
+            "Write minigrad.mean(xs) and the like; or take the numbers alone, [x.data for x in xs]."
+        )
+    if isinstance(x, Reading):
+        return x._settled()
+    return [_concrete(part) for part in x] if type(x) in (list, tuple) else x
+
+
+def _on_numbers(scribe: Scribe, plain: Any) -> Any:
+    def compute(data: Any, *more: Any, **options: Any) -> Any:
+        if scribe.is_here():
+            data = _concrete(data if type(data) in (list, tuple) else list(data))
+        return plain(data, *more, **options)
+
+    return compute
+
+
+def _as_json(scribe: Scribe, plain: Any) -> Any:
+    def default(self: json.JSONEncoder, x: Any) -> Any:
+        return _concrete(x) if isinstance(x, (Reading, Argument)) else plain(self, x)
+
+    return default
+
+
 # ---- randomness without a state ------------------------------------------------------------------
 
 
@@ -131,7 +164,7 @@ def _unseeded(scribe: Scribe, plain: Any) -> Any:
     def make(*arguments: Any, **options: Any) -> Any:
         if scribe.is_here() and not arguments and not options:
             scribe.drew()
-        return plain(*arguments, **options)
+        return plain(*[_concrete(x) for x in arguments], **options)
 
     return make
 
@@ -159,6 +192,11 @@ _PATCHES: dict[tuple[Any, str], Any] = {
     (builtins, "min"): _chooser(lambda x: -x),
     **{(math, name): _function(name) for name in _DOMAINS},
     (math, "isnan"): _is_nan,
+    (json.JSONEncoder, "default"): _as_json,
+    **{
+        (statistics, name): _on_numbers
+        for name in ("mean", "fmean", "median", "stdev", "pstdev", "variance", "pvariance")
+    },
     (np.random, "default_rng"): _unseeded,
     (os, "urandom"): _drawn,
     (random, "_urandom"): _drawn,  # the same, for SystemRandom

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _EXACT = 2**53  # whole numbers beyond have no float of their own
-_STATIC = (str, bytes, bool, np.bool_, type(None), type)
+_STATIC = (str, bytes, bool, np.bool_, NoneType)
 _MADE_AFRESH = (FunctionType, MethodType, partial)  # often, and alike each time
 _PLAIN = {float, int, complex, bool, str, bytes, NoneType}
 _FUNCTIONS = 100  # functions and tuples inside a function: others count by their identity
@@ -136,26 +136,35 @@ def flatten(tree: Any, flat: Flat) -> Any:
         return (dict, tuple((name, flatten(part, flat), _known_by(name)) for name, part in pairs))
     if isinstance(tree, np.ndarray):
         return _flatten_array(tree, flat)
-    if isinstance(tree, tuple):  # a named one
+    if _is_named(tree):
         return (kind, tuple(flatten(part, flat) for part in tree))
-    if isinstance(tree, list):
-        return (list, tuple(flatten(part, flat) for part in tree))
-    if isinstance(tree, _STATIC):
-        if isinstance(tree, type):
-            flat.kept.append(tree)  # its attributes are watched
+    if kind in _STATIC:
+        return ("static", kind, tree)
+    if isinstance(tree, type):
+        flat.kept.append(tree)  # its attributes are watched
         return ("static", kind, tree)
     if kind in _MADE_AFRESH:
         flat.kept.append(tree)
         return ("function", _content(tree, {}))
-    if isinstance(tree, int):  # of an Enum, say: it may be asked what it is
-        return ("static", kind, tree)
     if isinstance(tree, np.integer):
         return flatten(int(tree), flat)
-    if is_number(tree):
+    if _is_number(tree):
         flat.numbers.append(as_float(tree, "a compiled function's argument"))
         return float
     flat.kept.append(tree)
     return ("object", id(tree))
+
+
+def _is_named(tree: Any) -> bool:
+    """Tell whether it is a named tuple: of other subclasses nobody knows how they are made."""
+    return isinstance(tree, tuple) and hasattr(tree, "_make") and hasattr(tree, "_fields")
+
+
+def _is_number(tree: Any) -> bool:
+    """Tell whether it is a number and nothing else: not one of a class of the user's, or a bool."""
+    if isinstance(tree, (float, int)) and not isinstance(tree, np.generic):
+        return type(tree) is float or type(tree) is int
+    return is_number(tree)
 
 
 def _flatten_sequence(tree: Sequence[Any], kind: type, flat: Flat) -> Any:
@@ -163,7 +172,7 @@ def _flatten_sequence(tree: Sequence[Any], kind: type, flat: Flat) -> Any:
     if not kinds:
         return (kind, ())
     # Most lists are of one kind: no call for each element. NumPy's numbers are taken for Python's.
-    if kinds == {float} or all(issubclass(each, (float, np.floating)) for each in kinds):
+    if kinds == {float} or all(each is float or issubclass(each, np.floating) for each in kinds):
         flat.numbers.extend(tree if kinds == {float} else array("d", tree))
         return (kind, len(tree), float)
     if kinds == {int} or all(each is int or issubclass(each, np.integer) for each in kinds):
@@ -410,17 +419,13 @@ def mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) -
     kind = type(tree)
     if isinstance(tree, Value) or kind is float:
         return real(tree)
-    if isinstance(tree, _STATIC):
-        return tree
     if kind is int or isinstance(tree, np.integer):
         return whole(tree) if -_EXACT <= tree <= _EXACT else tree
-    if isinstance(tree, int):
-        return tree
-    if isinstance(tree, tuple) and kind is not tuple:
-        return kind(*[mapped(part, real, whole) for part in tree])
-    if isinstance(tree, (list, tuple)):
+    if kind is list or kind is tuple:
         parts = [mapped(part, real, whole) for part in tree]
-        return parts if isinstance(tree, list) else tuple(parts)
+        return parts if kind is list else tuple(parts)
+    if _is_named(tree):
+        return kind(*[mapped(part, real, whole) for part in tree])
     if kind is dict:
         return {name: mapped(part, real, whole) for name, part in tree.items()}
     if isinstance(tree, np.ndarray) and (
@@ -428,4 +433,4 @@ def mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) -
     ):
         parts = [mapped(part, real, whole) for part in tree.ravel().tolist()]
         return _shaped(parts, tree.shape)
-    return real(tree) if is_number(tree) else tree
+    return real(tree) if _is_number(tree) else tree

@@ -31,6 +31,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from ..callables import Made
 from ..errors import TraceError
 from ..node import Node
 from ..quick import attributes_of
@@ -93,6 +94,7 @@ class Search:
         self._spaces: dict[int, FunctionType] = {}  # a function for each namespace
         self._modules: dict[int, tuple[ModuleType, set[str]]] = {}  # and the words looked up
         self._strange: set[str] = set()  # other modules
+        self._compiled: list[tuple[dict[str, Any], set[str]]] = []  # their attributes
         self._waiting: list[tuple[dict[str, Any], str, set[str]]] = []  # attributes, if mentioned
         self._shapes: dict[type, Shape] = {}
         self._classes: set[type] = set()
@@ -235,6 +237,12 @@ class Search:
                 self.thing(sys.modules[name], name)
         words, survives = mentions.words(), mentions.survive()
         found = False
+        for space, known in self._compiled:
+            fresh = {word for word in words if word in space and word[0] != "_"} - known
+            known.update(fresh)
+            for word in sorted(fresh):
+                found = True
+                self.thing(self._meaning(space, word), word)
         for module, known in list(self._modules.values()):
             space = attributes_of(module) or {}
             fresh = {word for word in words if word in space}
@@ -327,6 +335,12 @@ class Search:
         self._modules[id(value)] = (value, set())
         if not is_users_space(space):
             self._strange.add(str(space.get("__name__")))
+
+    def _made(self, value: Made, name: str) -> None:
+        """A compiled function: what it is made of, and attributes that somebody gave it."""
+        self._compiled.append((attributes_of(value) or {}, set()))
+        for part in value._recipe():
+            self.thing(part, name)
 
     def _method(self, value: MethodType, name: str) -> None:
         self.thing(value.__self__, f"{name}.__self__")
@@ -484,6 +498,7 @@ _WHOLE: list[tuple[Any, Look]] = [  # nothing else is to be seen there
     (FunctionType, Search._look_at_function),
     (MethodType, Search._method),
     (ModuleType, Search._module),
+    (Made, Search._made),
     (type, Search._class),
     ((staticmethod, classmethod), Search._function_of),
     (property, Search._property),

@@ -157,44 +157,8 @@ class Variant:
         self.value_places = [at for at, _ in flat.sources]  # of the arguments that are Values
         self.watch: Watch = known or watch(function, flat.kept)
         self.outputs: Any = None
-        leaves: list[Value] = [Argument(number) for number in flat.numbers]
-        for at in self.value_places:
-            leaves[at] = Value(flat.numbers[at])
-        for at, source in flat.sources:
-            if source.label:
-                leaves[at].label = source.label
-        results: list[Any] = []
         whole: set[int] = set()  # arguments that are whole numbers
-
-        def run(scribe: Trace) -> list[Any]:
-            args, kwargs = rebuild(flat, leaves, scribe, whole)
-            before = outline((args, kwargs))
-            output = function(*args, **kwargs)
-            if not is_as_outlined(before):
-                scribe.refused("changes a list, dict or array that it was given")
-            self.outputs = opened(output, results, leaves)
-            return results
-
-        scribe = Trace()
-        arguments = [leaf for leaf in leaves if isinstance(leaf, Argument)]
-        for leaf in arguments:
-            leaf.scribe = scribe
-        dice = self.watch.thrown()
-        try:
-            tape = trace(run, leaves, scribe)
-        except BaseException:
-            scribe.close()
-            raise
-        self.kinds = [_kind(result) for result in results]
-        results.clear()
-        self.escaped = let_go(scribe, arguments)  # where numbers of the trace are left, if anywhere
-        self.text_at = scribe.text_at  # where a number became text, if one did
-        if self.watch.thrown() != dice or scribe.has_drawn:
-            raise TraceError(
-                f"{getattr(function, '__name__', 'a compiled function')} draws random numbers; the "
-                "program would repeat those of its first run for ever. Draw them outside, and give "
-                "them as arguments."
-            )
+        tape = self._traced(function, flat, whole)
         _put_first(tape, leading)
         # Operations; inputs and numbers are entries too, but nothing is done there.
         self.nodes = int(np.count_nonzero(np.asarray(tape.entries.code)[: len(tape)] >= 0))
@@ -215,6 +179,53 @@ class Variant:
         # Whether the machine comes to the same: a number on an edge may fall to the other side.
         self.is_faithful = self._calibrate(flat) if self.program.guards else True
         self.seconds = perf_counter() - started
+
+    def _traced(self, function: Callable[..., Any], flat: Flat, whole: set[int]) -> Tape:
+        """Run the function once; find out what it returns, and what it leaves behind."""
+        leaves: list[Value] = [Argument(number) for number in flat.numbers]
+        for at in self.value_places:
+            leaves[at] = Value(flat.numbers[at])
+        for at, source in flat.sources:
+            if source.label:
+                leaves[at].label = source.label
+        results: list[Any] = []
+
+        def run(scribe: Trace) -> list[Any]:
+            args, kwargs = rebuild(flat, leaves, scribe, whole)
+            before = outline((args, kwargs))
+            output = function(*args, **kwargs)
+            if not is_as_outlined(before):
+                scribe.refused("changes a list, dict or array that it was given")
+            self.outputs = opened(output, results, leaves)
+            return results
+
+        scribe = Trace()
+        arguments = [leaf for leaf in leaves if isinstance(leaf, Argument)]
+        for leaf in arguments:
+            leaf.scribe = scribe
+        dice = self.watch.thrown()
+        try:
+            tape = trace(run, leaves, scribe)
+        except BaseException as error:
+            scribe.close()
+            if isinstance(error, AttributeError) and any(error.obj is leaf for leaf in leaves):
+                raise TraceError(
+                    f"a compiled function asks a Value that it was given for its {error.name!r}. "
+                    "Inside, arguments are stand-ins, which have a number and a label and nothing "
+                    "else: give what belongs to a Value as an argument too."
+                ) from error
+            raise
+        self.kinds = [_kind(result) for result in results]
+        results.clear()
+        self.escaped = let_go(scribe, arguments)  # where numbers of the trace are left, if anywhere
+        self.text_at = scribe.text_at  # where a number became text, if one did
+        if self.watch.thrown() != dice or scribe.has_drawn:
+            raise TraceError(
+                f"{getattr(function, '__name__', 'a compiled function')} draws random numbers; the "
+                "program would repeat those of its first run for ever. Draw them outside, and give "
+                "them as arguments."
+            )
+        return tape
 
     def exactly(self) -> Variant:
         """Return the same way with exact programs, for a call whose guards have been looked at."""
