@@ -42,6 +42,8 @@ import random
 import struct
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import isfinite, isnan, nan
 from typing import Any
@@ -82,8 +84,7 @@ def _second(output: Value, inputs: list[Value], direction: list[float], create: 
 
 def call(program: Program, function: Any, leaves: list[Any]) -> tuple[Any, ...]:
     """Call the function of a program; the results, always as a tuple."""
-    pairs = zip(program.kinds, leaves, strict=True)
-    found = function(*[x for kind, x in pairs if kind != "captured"])
+    found = function(*_arguments(program, leaves))
     return found if isinstance(found, tuple) else (found,)
 
 
@@ -170,6 +171,17 @@ class Judgement(list[Comparison]):
             verdict = judge(expected, got, entry)
             self.append(Comparison(way, float(expected), got, entry.error, verdict))
 
+    @contextmanager
+    def attempt(self, way: str) -> Iterator[None]:
+        """Have an error, or a warning, be a fault: the eager engine had no such trouble."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                yield
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            self.append(Comparison(f"{way} raised", nan, text, 0.0, "unexplained"))
+
     @property
     def faults(self) -> list[Comparison]:
         return [one for one in self if one.verdict == "unexplained"]
@@ -185,14 +197,9 @@ def check(program: Program, backends: tuple[str, ...] = BACKENDS, second: bool =
     analyses = [analyse(program, row, second) for row in program.rows]
     judgement = Judgement()
     for backend in backends:
-        for way in (_calls, _batches):
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error")
-                    way(program, analyses, backend, judgement)
-            except Exception as error:  # whatever it is, the eager engine had no such trouble
-                told = f"{type(error).__name__}: {error}"
-                judgement.append(Comparison(f"{backend}, raised", nan, told, 0.0, "unexplained"))
+        _calls(program, analyses, backend, judgement)
+        with judgement.attempt(f"{backend}, vmap"):
+            _batches(program, analyses, backend, judgement)
     return judgement
 
 
@@ -207,34 +214,36 @@ def _calls(program: Program, analyses: list[Analysis], backend: str, judgement: 
         for kind, x in zip(program.kinds, row, strict=True):
             leaves.append(next(own) if kind == "captured" else Value(x) if kind == "value" else x)
         name = f"{backend}, row {k}"
-        outputs = call(program, fast, leaves)
-        judgement.compare(
-            f"{name}, call",
-            analysis.results,
-            [x.data if isinstance(x, Value) else x for x in outputs],
-        )
-        outputs[0].backward()
-        at = [i for i, x in enumerate(_floats(program, leaves)) if isinstance(x, Value)]
-        judgement.compare(
-            f"{name}, backward",
-            [analysis.gradient[i] for i in at],
-            [x.grad for x in leaves if isinstance(x, Value)],
-        )
-        arguments = [x for x, kind in zip(leaves, program.kinds, strict=True) if kind != "captured"]
-        value, grads = fast.value_and_grad(*arguments)
-        judgement.compare(f"{name}, value_and_grad", analysis.results[:1], [value])
-        judgement.compare(f"{name}, grad", analysis.gradient, _put_back(program, grads, captured))
+        with judgement.attempt(f"{name}, call"):
+            outputs = call(program, fast, leaves)
+            found = [x.data if isinstance(x, Value) else x for x in outputs]
+            judgement.compare(f"{name}, call", analysis.results, found)
+        with judgement.attempt(f"{name}, backward"):
+            outputs[0].backward()
+            at = [i for i, x in enumerate(_floats(program, leaves)) if isinstance(x, Value)]
+            slopes = [x.grad for x in leaves if isinstance(x, Value)]
+            judgement.compare(f"{name}, backward", [analysis.gradient[i] for i in at], slopes)
+        arguments = _arguments(program, leaves)
+        with judgement.attempt(f"{name}, grad"):
+            value, grads = fast.value_and_grad(*arguments)
+            slopes = _put_back(program, grads, captured)
+            judgement.compare(f"{name}, value_and_grad", analysis.results[:1], [value])
+            judgement.compare(f"{name}, grad", analysis.gradient, slopes)
         if analysis.second:
-            vectors = [
-                d
-                for d, kind in zip(program.direction, program.kinds, strict=True)
-                if kind != "captured"
-            ]
-            along = dict(
-                zip(captured, of_kind(program, program.direction, "captured"), strict=True)
-            )
-            _, found = fast.hvp(arguments, vectors, along)
-            judgement.compare(f"{name}, hvp", analysis.second, _put_back(program, found, captured))
+            direction = of_kind(program, program.direction, "captured")
+            with judgement.attempt(f"{name}, hvp"):
+                _, grads = fast.hvp(
+                    arguments,
+                    _arguments(program, program.direction),
+                    dict(zip(captured, direction, strict=True)),
+                )
+                slopes = _put_back(program, grads, captured)
+                judgement.compare(f"{name}, hvp", analysis.second, slopes)
+
+
+def _arguments(program: Program, xs: Any) -> list[Any]:
+    """Leave out what belongs to captured Values."""
+    return [x for kind, x in zip(program.kinds, xs, strict=True) if kind != "captured"]
 
 
 def _put_back(program: Program, grads: Any, captured: list[Value]) -> list[float]:
@@ -395,7 +404,7 @@ def faults_of(program: Program, wanted: Comparison) -> list[Comparison]:
     """The faults of the same kind as one that is known; none if the program makes no sense."""
     backend, *_, kind = wanted.way.split(", ")
     try:
-        judgement = check(program, (backend,), second=kind == "hvp")
+        judgement = check(program, (backend,), second=kind.startswith("hvp"))
     except Exception:  # it was cut too far, and does not even run eagerly
         return []
     return [
