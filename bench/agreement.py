@@ -13,13 +13,14 @@ states, with bounds that are computed for each program by an error analysis.
 The table has the programs by what is in them, the comparisons by their outcome (equal bit by bit,
 within the bound, explained by which exception) and how sharp the bounds were. Below it stands every
 program with an unexplained difference, cut down to what the difference needs; if there is one, the
-exit status is 1. The same seed draws the same programs.
+exit status is 1. The same seed draws the same programs. Ctrl-C ends it with what there is so far.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
@@ -45,13 +46,18 @@ def gathered(count: int, seed: int, processes: int, console: Console) -> Figures
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), "{task.description}")
     with (
         Progress(*columns, console=console, transient=True) as progress,
-        ProcessPoolExecutor(processes) as pool,
+        ProcessPoolExecutor(  # Ctrl-C is for this process; the others finish their lots
+            processes, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+        ) as pool,
     ):
         task = progress.add_task("", total=count)
-        for done in as_completed([pool.submit(survey, lot) for lot in lots]):
-            figures.merge(done.result())
-            faulty = f"{len(figures.faulty)} with faults" if figures.faulty else "no faults"
-            progress.update(task, completed=figures.programs, description=faulty)
+        try:
+            for done in as_completed([pool.submit(survey, lot) for lot in lots]):
+                figures.merge(done.result())
+                faulty = f"{len(figures.faulty)} with faults" if figures.faulty else "no faults"
+                progress.update(task, completed=figures.programs, description=faulty)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
     return figures
 
 
