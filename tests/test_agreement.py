@@ -158,13 +158,13 @@ def test_a_small_error_in_any_number_is_noticed():
 
 
 PLANTED = {
-    "a slope": ("_map", lambda rule, self, step, g, inside: (
+    "a slope": ("_map", lambda rule, self, step, g: (
         self.emit("add", (step.shape[0], 1), self.of(step.args[0]), g)
-        if step.op == "tanh" else rule(self, step, g, inside))),
+        if step.op == "tanh" else rule(self, step, g))),
     "a dropped term": ("_start", lambda rule, self, step, which, n, g: None),
-    "a dropped factor": ("_products", lambda rule, self, step, g, inside: self.emit(
+    "a dropped factor": ("_products", lambda rule, self, step, g: self.emit(
         "add", step.shape, self.of(step.args[0]), g)),
-    "a take from the wrong place": ("_take", lambda rule, self, step, g, inside: None),
+    "a take from the wrong place": ("_take", lambda rule, self, step, g: None),
 }  # fmt: skip
 
 

@@ -229,7 +229,7 @@ def _row(arg: Any) -> Any:
         and max(abs(int(arg.max())), abs(int(arg.min()))) > EXACT
     ):
         raise ValueError(
-            "vmap: got whole numbers beyond 2**53, where not each of them has a float64 of its own. "
+            "vmap: got whole numbers beyond 2**53, where not each has a float64 of its own. "
             "Give smaller ones, or floats."
         )
     return arg[0] if arg.ndim > 1 else arg[0].item()

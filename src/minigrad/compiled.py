@@ -786,7 +786,7 @@ def _explained(variant: Variant, name: str) -> str:
     )
     watched = variant.watch.watched()
     if watched:
-        lines.append(f"Frozen, and checked at each call: {', '.join(watched)}.")
+        lines.append(f"Watched, and checked at each call: {', '.join(watched)}.")
     if program.guards:
         lines.append(f"Guards ({len(program.guards)}), checked at each call:")
         lines += [f"  v{g.at} is {g.number:g}: {g.what}" for g in program.guards[:10]]
@@ -794,4 +794,7 @@ def _explained(variant: Variant, name: str) -> str:
             lines.append(f"  … and {len(program.guards) - 10} more")
     else:
         lines.append("No guards: every call with arguments of this structure takes this way.")
+    beyond = variant.watch.cannot_follow
+    if beyond:
+        lines.append(f"Frozen, and nobody can check it: {', '.join(beyond)}.")
     return "\n".join(lines)

@@ -227,7 +227,7 @@ def reasons(stale: Variant, fresh: Variant) -> str:
     if moved:
         shown = ", ".join(f"{x:g} is {y:g} now" for x, y in moved[:3])
         found.append(f"Of the numbers that were frozen, {shown}.")
-    beyond = getattr(fresh.watch, "cannot_follow", [])
+    beyond = fresh.watch.cannot_follow
     if beyond:
         found.append(f"It may depend on {', '.join(beyond[:5])}, which nobody can watch.")
     return " ".join(found)

@@ -419,6 +419,8 @@ def mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) -
     kind = type(tree)
     if isinstance(tree, Value) or kind is float:
         return real(tree)
+    if kind in _STATIC:
+        return tree
     if kind is int or isinstance(tree, np.integer):
         return whole(tree) if -_EXACT <= tree <= _EXACT else tree
     if kind is list or kind is tuple:

@@ -459,7 +459,8 @@ class Prepared:
                 rows = column[start:stop]
                 width = 1 if column.ndim == 1 else column.shape[1]
                 rows[...] = block[slot : slot + width].T.reshape(rows.shape)
-            totals += block[chosen].sum(axis=1)
+            with np.errstate(all="ignore"):
+                totals += block[chosen].sum(axis=1)
             if progress is not None:
                 progress(stop)
         return totals, None
