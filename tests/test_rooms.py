@@ -12,7 +12,7 @@ import pytest
 import minigrad
 
 PACKAGE = Path(minigrad.__file__).parent
-ROOT = PACKAGE.parent.parent
+ROOT = Path(__file__).parent.parent
 
 # A room may import rooms of a lower rank only.
 RANK = {

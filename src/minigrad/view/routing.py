@@ -22,6 +22,7 @@ __all__ = ["curve", "level_of", "strips", "tracks"]
 LAYER_GAP = 42.0  # px between two strips, and a little more where many edges bend
 CALM = 12  # so many edges bend in a gap of that size
 TRACK_GAP = 7.0
+HAIR = 1e-6  # px; a shorter piece is rounding, which differs from one Python's sum() to another's
 
 Track = tuple[int, int]  # above (-1) or below (1) the drawing; its number, counted from there
 Strip = tuple[float, float]  # where a layer begins and ends
@@ -82,7 +83,7 @@ def curve(
     points = [(at, level)]
 
     def line(to: float) -> None:
-        if to > at:
+        if to - at > HAIR:
             third = (to - at) / 3
             points.extend([(at + third, level), (to - third, level), (to, level)])
 
