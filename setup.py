@@ -4,12 +4,16 @@ Some rooms of the engine, `node.py`, `scalar.py` and others, are plain Python. W
 compiler they become extension modules of the same names; without, or with MINIGRAD_PURE=1, they are
 installed as they are. `native/vm.c`, the machine that runs compiled programs, is built along with
 them.
+
+MINIGRAD_CFLAGS holds flags for the compiler and the linker that come after all others: CI builds
+with sanitizers that way (`.ci/run`).
 """
 
 from __future__ import annotations
 
 import os
 import runpy
+import shlex
 import sys
 import sysconfig
 from pathlib import Path
@@ -20,6 +24,8 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).parent
 PACKAGE = ROOT / "src" / "minigrad"
 WRITTEN = ROOT / "build" / "cython"  # the C files that Cython writes
+
+LAST_FLAGS = shlex.split(os.environ.get("MINIGRAD_CFLAGS", ""))
 
 DIRECTIVES = {
     "annotation_typing": False,
@@ -65,6 +71,8 @@ class BuildEngine(build_ext):
                 (headers / name).write_text(text, encoding="utf-8")
             for extension in self.extensions:
                 extension.include_dirs.append(str(headers))
+                extension.extra_compile_args += LAST_FLAGS
+                extension.extra_link_args += LAST_FLAGS
             super().build_extensions()
         except Exception as error:
             self._go_on_without(error)
