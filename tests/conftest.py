@@ -6,6 +6,7 @@ import importlib
 import os
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def pytest_configure(config):
     if installed or minigrad.engine() == "pure":
         return
     for name, paths in sources(folder).items():
-        (built,) = folder.glob(f"{name}.*.so")
+        built = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
         if max(path.stat().st_mtime for path in paths) > built.stat().st_mtime:
             pytest.exit(f"the compiled {name} is older than its source; run: pip install -e .", 4)
 
