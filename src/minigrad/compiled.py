@@ -31,7 +31,15 @@ from .compiler.pytree import Flat, flat_call, flatten, lifted, restore, same_cal
 from .compiler.reading import Reading
 from .compiler.trace import collector_off, turn
 from .compiler.untraced import StandIns
-from .compiler.variant import BACKENDS, Variant, backend_name, backend_of, exactly, filled
+from .compiler.variant import (
+    BACKENDS,
+    NotFinite,
+    Variant,
+    backend_name,
+    backend_of,
+    exactly,
+    filled,
+)
 from .errors import AuditError, GuardError, TraceError
 from .graph import topological_order
 from .modes import in_strict, is_recording, refuse_in_trace, settle, tracer
@@ -274,7 +282,7 @@ class Compiled(Made):
             machine = variant.machine("hvp")
             settle()
             with machine.lock:
-                if machine.run(variant.captured, [*flat.numbers, *direction]) >= 0:
+                if machine.run(variant.nodes_read, [*flat.numbers, *direction]) >= 0:
                     return None
                 start = machine.program.adjoints
                 found = machine.values[start : start + len(direction)].copy()
@@ -402,7 +410,15 @@ class Compiled(Made):
                 continue
             change = variant.watch.changed()
             if change is None:
-                done: T | None = self._run(run, variant, flat)
+                audit = self._audit
+                audit.left -= 1
+                if audit.left > 0:
+                    try:
+                        done = run(variant, flat)
+                    except NotFinite:
+                        done = run(variant.exactly(), flat)
+                else:
+                    done = self._audited(run, variant, flat)
                 if done is not None:
                     self._last = variant
                     self._streak = 0
@@ -420,11 +436,10 @@ class Compiled(Made):
             )
         return None
 
-    def _run(self, run: Callable[[Variant, Flat], T | None], variant: Variant, flat: Flat) -> Any:
-        """Run one way, and audit it if that is due."""
-        self._audit.left -= 1
-        if self._audit.left > 0:
-            return exactly(run, variant, flat)
+    def _audited(
+        self, run: Callable[[Variant, Flat], T | None], variant: Variant, flat: Flat
+    ) -> T | None:
+        """Run one way, with a look at the clock, and with an audit if that is due."""
         spent = None
         if self._audit.is_due(variant):
             started = clock()
@@ -613,7 +628,7 @@ class Compiled(Made):
         settle()
         machine = variant.machine((0, "values"))
         with machine.lock:
-            if machine.run(variant.captured, flat.numbers) >= 0:
+            if machine.run(variant.nodes_read, flat.numbers) >= 0:
                 return None
             program, values = machine.program, machine.values
             data = values.item(program.results[0])
@@ -658,7 +673,7 @@ class Compiled(Made):
     def _numbers(self, variant: Variant, flat: Flat) -> list[float] | None:
         machine = variant.machine("value")
         with machine.lock:
-            if machine.run(variant.captured, flat.numbers) >= 0:
+            if machine.run(variant.nodes_read, flat.numbers) >= 0:
                 return None
             return [machine.values.item(at) for at in machine.program.results]
 
@@ -668,7 +683,7 @@ class Compiled(Made):
         start = program.adjoints
         settle()
         with machine.lock:
-            if machine.run(variant.captured, flat.numbers) >= 0:
+            if machine.run(variant.nodes_read, flat.numbers) >= 0:
                 return None
             value = values.item(program.results[0])
             found = values[start : start + program.inputs].copy()
@@ -728,7 +743,8 @@ def _gradients(variant: Variant, found: Any, flat: Flat) -> Gradients:
     """Hand out the derivatives by all inputs of a program."""
     count = len(variant.captured)
     of_args = found[count:]
-    of_args[variant.wholes] = 0.0
+    for at in variant.wholes:
+        of_args[at] = 0.0
     return Gradients(variant.captured, found[:count], of_args, flat, variant.kept)
 
 

@@ -8,6 +8,8 @@ cdef extern from "quick.h":
     Py_ssize_t first_other(bytes ways, list places, list then, Py_ssize_t at)
     Py_ssize_t first_new_meaning(list spaces, list words, list then, object missing, Py_ssize_t at)
     object own_attributes(object thing)
+    void *item_at(object values, Py_ssize_t k)
+    void *of_kind(object values, Py_ssize_t k, void **known, object kind)
 
 cdef long long _EXACT
 
@@ -37,11 +39,47 @@ cpdef Py_ssize_t first_changed(bytes ways, list places, list then, Py_ssize_t at
 
 cpdef attributes_of(thing)
 
-@cython.locals(x="double[::1]", k=Py_ssize_t)
+# Loops over thousands of Values: nobody's references are counted, each is looked at once.
+cdef inline int copy_fields(tuple values, double[::1] x, int which) except -1:
+    cdef Py_ssize_t k
+    cdef void *known = NULL
+    cdef void *node
+    if x.shape[0] < len(values):
+        raise IndexError(f"{x.shape[0]} numbers for {len(values)} Values.")
+    if not values:
+        return 0
+    cdef double *p = &x[0]
+    for k in range(len(values)):
+        node = of_kind(values, k, &known, Node)
+        if node is NULL:
+            raise TypeError("only Values have numbers to read or write.")
+        if which == 0:
+            p[k] = (<Node>node)._data
+        elif which == 1:
+            (<Node>node)._data = p[k]
+        else:
+            (<Node>node)._grad = p[k]
+    return 0
+
+cdef inline void read_nodes(tuple values, double *x) noexcept:
+    cdef Py_ssize_t k
+    for k in range(len(values)):
+        x[k] = (<Node>item_at(values, k))._data
+
+cdef inline int read_fields(tuple values, double[::1] x) except -1:
+    cdef Py_ssize_t k
+    if values is None or x.shape[0] < len(values):
+        raise IndexError("fewer numbers than Values.")
+    if values:
+        read_nodes(values, &x[0])
+    return 0
+
+@cython.final
+cdef class Nodes:
+    cdef readonly tuple values
+
 cpdef read_data(tuple values, numbers)
 
-@cython.locals(x="double[::1]", k=Py_ssize_t)
 cpdef write_data(tuple values, numbers)
 
-@cython.locals(x="double[::1]", k=Py_ssize_t)
 cpdef write_grads(tuple values, numbers)

@@ -22,9 +22,10 @@ if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
-    from .shim import first_new_meaning, first_other, own_attributes
+    from .shim import copy_fields, first_new_meaning, first_other, own_attributes, read_fields
 
 __all__ = [
+    "Nodes",
     "attributes_of",
     "first_changed",
     "first_moved",
@@ -205,22 +206,35 @@ def attributes_of(thing: Any) -> Any:
 # ---- numbers of Values, as they are: nobody is asked to settle -----------------------------------
 
 
+@cython.final
+@cython.cclass
+class Nodes:
+    """Values whose numbers are read at each call; that they are Values is checked here, once."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        for value in values:
+            if not isinstance(value, Node):
+                raise TypeError(f"only Values have numbers to read, not {type(value).__name__}.")
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def read(self, numbers: Any) -> None:
+        """Write the `.data` of the Values into the first numbers of a buffer."""
+        read_fields(self.values, numbers)
+
+
 def read_data(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the `.data` of Values into the first numbers of a buffer."""
-    x = numbers
-    for k in range(len(values)):
-        x[k] = cython.cast(Node, values[k], typecheck=True)._data
+    copy_fields(values, numbers, 0)
 
 
 def write_data(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the first numbers of a NumPy array into the `.data` of Values."""
-    x = numbers if cython.compiled else numbers.tolist()  # plain floats, not NumPy's
-    for k in range(len(values)):
-        cython.cast(Node, values[k], typecheck=True)._data = x[k]
+    copy_fields(values, numbers, 1)
 
 
 def write_grads(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the first numbers of a NumPy array into the `.grad` of Values."""
-    x = numbers if cython.compiled else numbers.tolist()
-    for k in range(len(values)):
-        cython.cast(Node, values[k], typecheck=True)._grad = x[k]
+    copy_fields(values, numbers, 2)

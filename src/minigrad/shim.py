@@ -15,6 +15,7 @@ __all__ = [
     "cast",
     "cclass",
     "compiled",
+    "copy_fields",
     "final",
     "first_new_meaning",
     "first_other",
@@ -23,6 +24,7 @@ __all__ = [
     "open_slab",
     "own_attributes",
     "place_nodes",
+    "read_fields",
     "slab_count",
     "track",
     "track_like",
@@ -116,6 +118,23 @@ def first_new_meaning(
         if spaces[k].get(words[k], missing) is not then[k]:
             return k
     return -1
+
+
+def copy_fields(values: tuple[Any, ...], numbers: Any, which: int) -> None:
+    """Copy the `.data` of Values (0), or write their `.data` (1) or `.grad` (2)."""
+    if len(numbers) < len(values):
+        raise IndexError(f"{len(numbers)} numbers for {len(values)} Values.")
+    if which == 0:
+        numbers[: len(values)] = [value._data for value in values]
+        return
+    field = "_data" if which == 1 else "_grad"
+    for value, number in zip(values, numbers.tolist(), strict=False):  # plain floats, not NumPy's
+        setattr(value, field, number)
+
+
+def read_fields(values: tuple[Any, ...], numbers: Any) -> None:
+    """Copy the `.data` of Values."""
+    copy_fields(values, numbers, 0)
 
 
 def own_attributes(thing: Any) -> Any:

@@ -112,7 +112,7 @@ def measured(variant: Variant, flat: Flat) -> Numbers | None:
     purpose: Any = (0, "all" if "all" in asked else "values") if asked else "value"
     machine = variant.machine(purpose)
     with machine.lock:
-        if machine.run(variant.captured, flat.numbers) >= 0:
+        if machine.run(variant.nodes_read, flat.numbers) >= 0:
             return None
         program, values = machine.program, machine.values
         results = [values.item(at) for at in program.results]

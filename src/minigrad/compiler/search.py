@@ -61,6 +61,7 @@ from .words import Mentions, words_of
 __all__ = ["Search"]
 
 _LIMIT = 5_000_000  # things looked at
+_BARE = 256  # Values that are asked at each call whether they have got attributes
 _MAKING = ("__init__", "__new__", "__post_init__")  # run when an object is made, not when used
 # Classes of C code that hold other things for good, which are looked at themselves.
 _WRAPPING = {"builtins", "functools", "operator", "types", "_operator", "_functools"}
@@ -283,7 +284,7 @@ class Search:
 
     def _look_at_bare_values(self) -> None:
         """Have it noticed when Values get attributes that the code asks for, or other labels."""
-        asks = self._mentions.ask()
+        asks = self._mentions.ask() and sum(map(len, self._values)) <= _BARE
         for values in self._values:
             if asks:
                 bare = tuple([value for value in values if not attributes_of(value)])

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..errors import TraceError
 from ..modes import settle
-from ..quick import read_data
+from ..quick import Nodes, read_data
 from ..scalar import Value
 from .backends import native
 from .backends import numpy as interpreter
@@ -120,14 +120,17 @@ class Machine:
         checks = [(guard.at, guard.number) for guard in program.guards]
         self.guards = backend.Guards(checks) if checks else None
 
-    def run(self, captured: tuple[Value, ...], arguments: Any) -> int:
+    def run(self, captured: Nodes, arguments: Any) -> int:
         """Run; return -1, or which guard does not hold.
 
         Whoever calls has the lock, and has called `settle()` before: Values are read as they are.
         """
-        if captured:
-            read_data(captured, self.values)
-        return self.step(arguments)
+        captured.read(self.values)
+        inputs = ((self.program.parameters, arguments),) if len(arguments) else ()
+        failed: int = self.prepared.step(self.values, inputs, self.guards)
+        if failed == NOT_FINITE:
+            raise NotFinite
+        return failed
 
     def step(self, arguments: Any, rule: Any = None) -> int:
         """Run on the Values that are in the buffer already; let an optimiser take its step."""
@@ -166,6 +169,7 @@ class Variant:
         self._tape = tape
         # In the order that `group` gave them.
         self.captured: tuple[Value, ...] = tuple(tape.entries.captured_values)
+        self.nodes_read = Nodes(self.captured)
         # Whole numbers used as such, for an index, say: derivatives by them are 0.
         self.wholes = [at for at in tape.wholes if at in whole]
         # A number that comes from whole numbers alone can be differentiated; one that was read from
@@ -235,6 +239,7 @@ class Variant:
                 program = verify(group(self._tape, as_written=True), "group")
                 twin.program = replace(program, guards=())
                 twin.captured = tuple(self._tape.entries.captured_values)
+                twin.nodes_read = Nodes(twin.captured)
                 twin.is_exact, twin.machines, twin._making = True, {}, threading.Lock()
                 self._exact = twin
             return self._exact

@@ -35,6 +35,7 @@ _MODULE_TEXT = {"import_module", "__import__", "modules"}
 # all fields of a dataclass, an attribute that somebody may have set on a Value,
 _COPYING = {"replace", "fields", "deepcopy", "copy"}
 _ASKING = {"getattr", "hasattr", "vars"}
+_ASKING_BY_NAME = {"getattr", "hasattr", "setattr"}
 # and goes on where something is missing.
 _SURVIVING = {"AttributeError", "NameError", "ImportError", "LookupError", "Exception"}
 
@@ -46,7 +47,8 @@ class Words:
         self.globals: dict[str, None] = {}  # in order, each once
         self.attributes: set[str] = set()
         self.modules: set[str] = set()  # imported by the code
-        self.texts: set[str] = set()  # constants that may be names: getattr(thing, "k")
+        self.texts: set[str] = set()  # constants that may be names: getattr(thing, name)
+        self.by_name: set[str] = set()  # getattr and its like, where a name is said: a mention
         self.compares = False  # things with ==, which may ask a dataclass for all its fields
         self.matches = False  # classes, by their `__match_args__`
         self.survives = False  # an error, such as that of a missing attribute
@@ -55,10 +57,16 @@ class Words:
     def read(self, code: CodeType) -> None:
         """Take in the words of a piece of code."""
         before = ""
-        for step in dis.get_instructions(code):
+        steps = list(dis.get_instructions(code))
+        for at, step in enumerate(steps):
             name = step.opname
             if name in _GLOBAL:
-                self.globals[step.argval] = None
+                said = _said(steps, at) if step.argval in _ASKING_BY_NAME else None
+                if said is not None:  # getattr(thing, "k") is thing.k
+                    self.attributes.add(said)
+                    self.by_name.add(step.argval)
+                else:
+                    self.globals[step.argval] = None
             elif name == "IMPORT_NAME":
                 self.modules.add(step.argval)
             elif step.opcode in dis.hasname and name not in _OWN:
@@ -88,6 +96,7 @@ class Mentions(Words):
     def add(self, words: Words) -> None:
         """Take in what one more function mentions."""
         self.globals.update(words.globals)
+        self.by_name |= words.by_name
         self.attributes |= words.attributes
         self.texts |= words.texts
         self.compares |= words.compares
@@ -120,11 +129,11 @@ class Mentions(Words):
 
     def ask(self) -> bool:
         """Tell whether it asks for attributes that may not be there."""
-        return self._any(_ASKING)
+        return bool(self.by_name) or self._any(_ASKING)
 
     def survive(self) -> bool:
         """Tell whether it goes on where an attribute is missing."""
-        return self.survives or self._any(_BY_TEXT | _SURVIVING)
+        return self.survives or bool(self.by_name) or self._any(_BY_TEXT | _SURVIVING)
 
 
 @lru_cache(maxsize=2048)
@@ -135,10 +144,22 @@ def words_of(code: CodeType) -> Words:
     return found
 
 
+def _said(steps: list[dis.Instruction], at: int) -> str | None:
+    """Return the name in `getattr(thing, "name")`, of a thing that is simply named; else None."""
+    for step in steps[at + 1 : at + 8]:
+        if step.opname == "LOAD_CONST":
+            return step.argval if isinstance(step.argval, str) else None
+        if not step.opname.startswith(("LOAD_", "PUSH_NULL", "COPY_FREE")):
+            return None
+    return None
+
+
 def _texts(constant: Any) -> Iterator[str]:
     if isinstance(constant, str):
-        yield from [part for part in constant.split(".") if part.isidentifier()]
-        yield constant
+        parts = constant.split(".")
+        if all(part.isidentifier() for part in parts):  # a sentence is no name
+            yield from parts
+            yield constant
     elif isinstance(constant, (tuple, frozenset)):
         for part in constant:
             yield from _texts(part)
