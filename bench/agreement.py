@@ -23,7 +23,6 @@ import json
 import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -102,7 +101,7 @@ def main() -> int:
             f"\n… and {len(figures.faulty) - SHOWN} programs more: {figures.faulty[SHOWN:]}"
         )
     if options.json:
-        options.json.write_text(json.dumps({**asdict(figures), "reproductions": texts}, indent=1))
+        options.json.write_text(json.dumps({**vars(figures), "reproductions": texts}, indent=1))
     return 1 if figures.faulty else 0
 
 
