@@ -29,6 +29,7 @@ _LOG2E = 1.4426950408889634
 _MANY_TERMS = 200  # of a sum: beyond, what is under it counts as one term
 _EXACT = {"neg", "where", "maximum", "minimum", "clip", "relu", "abs", "leaf"}
 _SUMS = {"add", "sum", "dot"}
+_CHOICES = {"maximum", "minimum", "clip"}
 # Operands, by position, and the numbers where a rule jumps or bends.
 _EDGES = {
     "relu": ((0, 0.0),),
@@ -109,6 +110,8 @@ class Ledger:
         who = self.whos.setdefault((name, *(x.who for x in operands)), id(node))
         if name in ("sub", "div") and operands[0].who == operands[1].who and isfinite(y):
             return Entry(y, 0.0, doubts, False, (), who)  # 0 or 1, whatever the operand is
+        if name in _CHOICES:  # one of the operands, whatever the slope is said to be
+            error = max(x.error for x in operands)
         terms: tuple[float, ...] = ()
         if name in _SUMS:
             terms = _terms(name, operands)
