@@ -39,7 +39,7 @@ PATTERNS = """unary binary binary pair clip list take where bad_side read settle
 products layer attention again again largest""".split()
 
 
-def random_program(rng: random.Random, most: int = 12) -> Program:
+def random_program(rng: random.Random, most: int = 10) -> Program:
     """Draw a program of up to `most` patterns; `rng` may be hypothesis's, which then shrinks it."""
     drawing = _Drawing(rng)
     drawing.inputs()

@@ -132,8 +132,12 @@ def test_exact_numbers_are_on_no_edge():
 
 
 def noticed():
-    """Count the programs in which something is unexplained."""
-    return sum(bool(check(program_of(seed), ("numpy",), False).faults) for seed in range(30))
+    """Count the programs in which a number, not an error, is unexplained."""
+    count = 0
+    for seed in range(25):
+        faults = check(program_of(seed), ("numpy",), False).faults
+        count += any(not isinstance(one.got, str) for one in faults)
+    return count
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +195,7 @@ def test_a_stale_number_is_noticed(before, monkeypatch):
         return run(self, captured, self.first)
 
     monkeypatch.setattr(Machine, "run", stale)
-    assert noticed() > before + 20
+    assert noticed() > before + 15
 
 
 def test_failing_programs_are_made_small(monkeypatch):
