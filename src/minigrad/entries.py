@@ -282,7 +282,8 @@ class Entries:
         An entry is one level above its highest operand. Unary operations on the same operand are
         shared. A + with one use, by another +, is drawn into that one; so is a product. A bracket
         on the right, `a + (b + c)`, stays unless there are products in it: then the sum is a dot,
-        whose terms may change places. `as_written`: nothing is drawn anywhere.
+        whose terms may change places. `as_written`: nothing is drawn anywhere, and nothing shared.
+        The entries themselves are changed: whoever wants them again has kept a copy (see `Tape`).
         """
         count = self.count
         spread = 2  # terms that sums may have
@@ -369,12 +370,13 @@ class Entries:
             highest = level[a]
             b = second[k]
             if b < 0:
-                key = sharing_key(a, op)
-                known = shared.get(key)
-                if known is not None:
-                    same[k] = known
-                    continue
-                shared[key] = k
+                if not as_written:
+                    key = sharing_key(a, op)
+                    known = shared.get(key)
+                    if known is not None:
+                        same[k] = known
+                        continue
+                    shared[key] = k
             else:
                 b = same[b]
                 second[k] = b

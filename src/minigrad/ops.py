@@ -608,19 +608,18 @@ def first_largest(m: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def _weights(m: Any, xs: Sequence[Any]) -> tuple[Any, list[Any], Any]:
-    """Return the largest argument, exp(x - largest) for each, and the sum of all of them but one.
+    """Return the largest argument, exp(x - largest) for each, and the sum of all of them less 1.
 
-    Measured from the largest, nothing overflows; and the 1 of the largest itself is left out of
-    the sum, so that `log1p` can see how little the others add to it.
+    Measured from the largest, nothing overflows; and the 1 of the largest itself is taken out of
+    the sum, so that `log1p` can see how little the others add to it. The largest is a number and
+    nothing else: what is measured from does not matter, so no derivative goes that way.
     """
     find = getattr(m, "largest", None)
     largest, position = first_largest(m, xs) if find is None else find(xs)
-    weights = []
-    for k, x in enumerate(xs):
-        own = m.where(m.equal(x, x), 1.0, nan)
-        weights.append(m.where(m.equal(position, k), own, _say(m, "exp_sub", x, largest)))
-    others = m.sum(m.where(m.equal(position, k), 0.0, w) for k, w in enumerate(weights))
-    return largest, weights, others
+    origin = m.number(largest)
+    weights = [_say(m, "exp_sub", x, origin) for x in xs]
+    others = m.sum(m.where(m.equal(position, k), w - 1.0, w) for k, w in enumerate(weights))
+    return origin, weights, others
 
 
 def _logsumexp(m: Any, *xs: Any) -> Any:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..entries import Canonical
+from ..entries import Canonical, Entries
 from .maps import MAPS
 from .program import Instruction, Program, Ref, ref_of
 from .tape import CONSTANT, MAX, TAKE, Guard, Tape
@@ -36,8 +36,19 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 def group(tape: Tape, as_written: bool = False) -> Program:
     """Return the program of a tape; `as_written`, every sum in its own order, and no matrices."""
     ends = [*tape.results, *(guard.at for guard in tape.guards)]
-    canonical = tape.entries.canonical(ends, as_written)
+    entries = tape.entries
+    if tape.operands is None:
+        tape.operands = tuple(np.array(table, copy=True) for table in _operands(entries))
+    else:  # a program was made of it before, which has redirected some
+        for table, written in zip(_operands(entries), tape.operands, strict=True):
+            table[: len(written)] = written
+    canonical = entries.canonical(ends, as_written)
     return _laid_out(tape, canonical, as_written)
+
+
+def _operands(entries: Entries) -> tuple[Any, Any]:
+    first, second = (np.frombuffer(x, dtype=np.int32) for x in (entries.first, entries.second))
+    return first[: entries.count], second[: entries.count]
 
 
 # ---- groups --------------------------------------------------------------------------------------

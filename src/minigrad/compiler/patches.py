@@ -15,6 +15,7 @@ import math
 import os
 import random
 import statistics
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
@@ -25,7 +26,7 @@ import numpy as np
 from ..coerce import is_number
 from ..ops import OPS
 from ..scalar import Value, apply
-from .reading import Argument, Reading, Scribe
+from .reading import Argument, Reading, Scribe, plain_number
 
 __all__ = ["patched"]
 
@@ -90,6 +91,39 @@ def _chooser(flip: Callable[[Any], Any]) -> Any:
         return choose
 
     return opened
+
+
+# ---- sum -----------------------------------------------------------------------------------------
+
+
+def _adder(scribe: Scribe, plain: Any) -> Any:
+    """From Python 3.12 on, `sum` of floats makes good what rounding loses; so it does open."""
+
+    def total(xs: Any, /, start: Any = 0) -> Any:
+        if not scribe.is_here() or type(start) is not int or start:
+            return plain(xs, start)
+        terms = list(xs)
+        kinds = {type(x.number) if isinstance(x, Reading) else type(x) for x in terms}
+        if kinds != {float} or not any(isinstance(x, Reading) for x in terms):
+            return plain(terms)
+        found: Any = Reading(scribe, Value(0.0), 0.0)
+        lost: Any = found
+        for x in terms:
+            new = found + x
+            is_larger = abs(found) >= abs(x)
+            large, small = (_either(scribe, is_larger, a, b) for a, b in ((found, x), (x, found)))
+            lost, found = lost + ((large - new) + small), new
+        return _either(scribe, abs(lost) < inf, found + lost, found)
+
+    return total
+
+
+def _either(scribe: Scribe, condition: Any, a: Any, b: Any) -> Reading:
+    """`a if condition else b` of numbers, kept open."""
+    pair = [x.node if isinstance(x, Reading) else x for x in (a, b)]
+    number = plain_number(a if condition.number else b)
+    node = scribe.special("where", (condition.node, *pair), number)
+    return Reading(scribe, node, number)
 
 
 # ---- math ----------------------------------------------------------------------------------------
@@ -190,6 +224,7 @@ def _drawn(scribe: Scribe, plain: Any) -> Any:
 _PATCHES: dict[tuple[Any, str], Any] = {
     (builtins, "max"): _chooser(lambda x: x),
     (builtins, "min"): _chooser(lambda x: -x),
+    **({(builtins, "sum"): _adder} if sys.version_info >= (3, 12) else {}),
     **{(math, name): _function(name) for name in _DOMAINS},
     (math, "isnan"): _is_nan,
     (json.JSONEncoder, "default"): _as_json,

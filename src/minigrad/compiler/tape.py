@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..entries import ARGMAX, CONSTANT, DOT, INPUT, MAX, SUM, TAKE, Entries
 
@@ -27,6 +28,7 @@ class Tape:
     results: list[int] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     wholes: list[int] = field(default_factory=list)  # arguments used as whole numbers
+    operands: Any = None  # first and second of all entries, as they were written
     in_order: bool = False  # whether somebody relies on the order of what was captured
 
     def __len__(self) -> int:
