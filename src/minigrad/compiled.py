@@ -19,12 +19,22 @@ import threading
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from .callables import Made, refuse_unfinished
-from .compiler.audit import Schedule, agree, clock, difference, measured, mode_of, reasons
+from .compiler.audit import (
+    Schedule,
+    agree,
+    clock,
+    difference,
+    measured,
+    mode_of,
+    purpose_of,
+    reasons,
+)
 from .compiler.jacobian import Jacobian
 from .compiler.program import Program
 from .compiler.pytree import Flat, flat_call, flatten, lifted, restore, same_call
@@ -454,10 +464,15 @@ class Compiled(Made):
     def _is_stale(self, variant: Variant, flat: Flat) -> bool:
         """Compare a replay with the function itself; raise, or warn, if it is another one."""
         settle()
-        here = exactly(measured, variant, flat)
+        run = partial(measured, purpose_of(variant))
+        here = exactly(run, variant, flat)
         if here is None:
             return False  # a guard fails: this way is not taken
-        told = difference(self._function, variant, flat, here)
+        try:
+            told = difference(self._function, variant, flat, here)
+        except BaseException:
+            self._forget()
+            raise
         change = variant.watch.changed()
         if change is not None:
             self._changes_things(change)  # from now on it does so at every call, and did so now
@@ -470,7 +485,7 @@ class Compiled(Made):
                 raise TraceError(self._no_turn(PATIENCE))
             fresh = self._variant(self._whole(flat), None)
         settle()
-        there = exactly(measured, fresh, flat)
+        there = exactly(run, fresh, flat)
         if there is not None and agree(here, there) and fresh.outputs_like(variant):
             # Tracing again makes no difference. Rounding, on an edge, is different next time.
             self._doubts += told.startswith("replayed it") or "structure" in told
@@ -486,11 +501,14 @@ class Compiled(Made):
             f"{reasons(variant, fresh)} Give it as an argument".replace("  ", " ")
         )
 
-    def _found_stale(self, text: str) -> bool:
-        """Forget all programs, and raise or warn."""
+    def _forget(self) -> None:
         with self._lock:
             self._cache.clear()
             self._recent = None
+
+    def _found_stale(self, text: str) -> bool:
+        """Forget all programs, and raise or warn."""
+        self._forget()
         if self._audit.mode != "warn":
             raise AuditError(f"{text}.")
         warnings.warn(f"{text}. It is traced again.", RuntimeWarning, stacklevel=7)

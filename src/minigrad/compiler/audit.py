@@ -27,7 +27,16 @@ from .reading import Reading, plain_number
 from .untraced import StandIns
 from .variant import Variant, opened, place_of
 
-__all__ = ["Schedule", "agree", "clock", "difference", "measured", "mode_of", "reasons"]
+__all__ = [
+    "Schedule",
+    "agree",
+    "clock",
+    "difference",
+    "measured",
+    "mode_of",
+    "purpose_of",
+    "reasons",
+]
 
 SHARE = 0.03  # of the time that replays take: nobody notices
 _FIRST = 8  # calls until the time of one is taken: the first ones are slower than the rest
@@ -105,11 +114,15 @@ class Numbers:
         self.scale = scale  # what rounding errors of the first result are relative to
 
 
-def measured(variant: Variant, flat: Flat) -> Numbers | None:
-    """Run a program; None if a guard fails. May raise NotFinite."""
+def purpose_of(variant: Variant) -> Any:
+    """What to compare: gradients too, if somebody has asked for them."""
     asked = {key[1] for key in variant.machines if isinstance(key, tuple) and key[0] == 0}
-    # That of a training step has numbers which nobody else may touch.
-    purpose: Any = (0, "all" if "all" in asked else "values") if asked else "value"
+    # The machine of a training step has numbers which nobody else may touch.
+    return (0, "all" if "all" in asked else "values") if asked else "value"
+
+
+def measured(purpose: Any, variant: Variant, flat: Flat) -> Numbers | None:
+    """Run a program; None if a guard fails. May raise NotFinite."""
     machine = variant.machine(purpose)
     with machine.lock:
         if machine.run(variant.nodes_read, flat.numbers) >= 0:
@@ -127,13 +140,13 @@ def measured(variant: Variant, flat: Flat) -> Numbers | None:
 
 
 def difference(function: Callable[..., Any], variant: Variant, flat: Flat, here: Numbers) -> str:
-    """Run the function as it is; say in what a replay differs from that, or return ""."""
+    """Run the function as it is; say in what a replay differs from that, or return "".
+
+    What the function raises goes to whoever called it, as it would uncompiled.
+    """
     given = StandIns(flat)
-    try:
-        with recording():
-            output = function(*given.args, **given.kwargs)
-    except Exception as error:
-        return f"the function itself raises {type(error).__name__}: {error}"
+    with recording():
+        output = function(*given.args, **given.kwargs)
     results: list[Any] = []
     shape = opened(output, results, given.leaves)
     if not _alike(variant.outputs, shape, results):
