@@ -363,3 +363,78 @@ def test_random_networks(way, seed):
             size = max(1.0, np.abs(matrix).max())
             assert found == near((matrix @ np.array(vector)).tolist(), rel=1e-8, abs=1e-9 * size)
     assert fast.cache_info().traces == 1
+
+
+# ---- what was not chosen, and what the result does not depend on ---------------------------------
+
+
+def _eager(function, xs):
+    leaves = [Value(x) for x in xs]
+    result = function(*leaves)
+    (result[0] if isinstance(result, tuple) else result).backward()
+    return [leaf.grad for leaf in leaves]
+
+
+BESIDE = {
+    "another result": (lambda x, y: (x * y, x.sqrt()), (0.0, 3.0)),
+    "the same kind of operation": (lambda x, y: (x.sqrt(), y.sqrt()), (4.0, 0.0)),
+    "a number that was read": (lambda a, c: c * a.sqrt().data + a, (0.0, 2.0)),
+    "detached": (lambda a, c: c * a.sqrt().detach() + a, (0.0, 2.0)),
+    "a condition": (lambda a, c: where(a.log() > 0, c, c * 2), (-1.0, 2.0)),
+    "an unchosen product": (lambda a, w: where(a > 5, a * w + a * w, a * 2.0), (1.0, math.inf)),
+    "an unchosen largest": (lambda a, b: max([a, b.log() * 1e9]), (1.0, 0.0)),
+    "chosen, and 0 times inf": (lambda a, b: where(a > 0, (a * 0.0) * b.sqrt(), b), (1.0, 0.0)),
+    "a diamond below a choice": (lambda a, b: where(a > 0, a.exp(), b.log() * b.log()), (1.0, 0.0)),
+    "overflow in another order": (
+        lambda a, b: a + (a + b * 1.0),
+        (1e308, -1.7e308),
+    ),
+    "infinite and right": (lambda a, b: a.sqrt() * b, (0.0, 2.0)),
+    "nan and right": (lambda a, b: (a - a) * b, (math.inf, 2.0)),
+    "two uses, one of them dead": (lambda a, b: (a.log() * b, a.log() * 3.0), (0.0, 0.0)),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_inf_and_nan_come_out_as_uncompiled(name, backend):
+    function, xs = BESIDE[name]
+    fast = minigrad.compile(function, backend=backend)
+    fast.value_and_grad(*[0.5 for _ in xs])  # a program for finite numbers is there already
+    value, grads = fast.value_and_grad(*xs)
+    result = function(*[Value(x) for x in xs])
+    right = (result[0] if isinstance(result, tuple) else result).data
+    assert [value, *grads.args] == near([right, *_eager(function, xs)], nan_ok=True)
+    assert fast.cache_info().traces == 1 or "largest" in name or "choice" in name
+
+
+SECOND = {
+    "where": (lambda x: where(x > -1, x * x.exp(), x), (0.0,)),
+    "Huber": (
+        lambda w, x, y: where(abs(w * x - y) < 1.0, 0.5 * (w * x - y) ** 2, abs(w * x - y) - 0.5),
+        (1.0, 2.0, 2.0),
+    ),
+    "softmax": (
+        lambda u, v: -minigrad.softmax([v * u.tanh(), 0.0 * u])[0].log(),
+        (0.3, 0.0),
+    ),
+    "logsumexp": (lambda u, v: minigrad.logsumexp([v * u, 0.0 * u]), (0.3, 0.0)),
+    "largest": (lambda u, v: max([v * u * u, v - 5.0]), (0.3, 0.0)),
+    "take": (lambda u, v: minigrad.take([v * u * u, v], 0), (0.3, 0.0)),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_an_adjoint_of_zero_has_a_derivative(name, backend):
+    function, xs = SECOND[name]
+    leaves = [Value(x) for x in xs]
+    matrix = np.array(hessian(function(*leaves), leaves))
+    for k in range(len(xs)):
+        vector = tuple(1.0 if j == k else 0.0 for j in range(len(xs)))
+        found = minigrad.compile(function, backend=backend).hvp(xs, vector)
+        assert list(found) == near(matrix[:, k].tolist(), abs=1e-12)
+
+
+def test_brackets_without_products_stay():
+    fast = minigrad.compile(lambda a, b, c: a + (b + c))
+    assert fast(1e16, 1.0, -1e16).data == 1e16 + (1.0 + -1e16)
+    assert fast(1e308, 1e308, -1.7e308).data == 1e308 + (1e308 + -1.7e308)
