@@ -12,7 +12,7 @@ import sys
 from functools import lru_cache
 from types import CodeType, FrameType
 
-__all__ = ["is_only_shown"]
+__all__ = ["shown_at"]
 
 _PACKAGE = __name__.split(".", maxsplit=1)[0]
 # What comes first tells: POP_TOP forgets a result, all others make something of it.
@@ -22,12 +22,17 @@ _USES = (
 )
 
 
-def is_only_shown() -> bool:
-    """Tell whether the text that is being made is part of a statement whose result is dropped."""
+def shown_at() -> str:
+    """Return the line of the user's statement that only shows the text that is being made.
+
+    "" if there is none: something depends on the text.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not _is_users(frame):
         frame = frame.f_back  # the logging module writes texts for others
-    return frame is not None and _is_dropped(frame.f_code, frame.f_lasti)
+    if frame is None or not _is_dropped(frame.f_code, frame.f_lasti):
+        return ""
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def _is_users(frame: FrameType) -> bool:

@@ -26,7 +26,7 @@ from .maps import MAPS
 from .patches import patched
 from .reading import Condition, Inverted, Reading, close, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Guard, Tape
-from .texts import is_only_shown
+from .texts import shown_at
 
 __all__ = ["Trace", "collector_off", "trace", "turn"]
 
@@ -150,10 +150,9 @@ class Trace:
         self.has_drawn = True
 
     def is_only_shown(self) -> bool:
-        if not is_only_shown():
-            return False
-        self.text_at = self.text_at or calling_line()
-        return True
+        place = shown_at()
+        self.text_at = self.text_at or place
+        return bool(place)
 
     def born(self, reading: Reading) -> None:
         self._readings.append(reading)
