@@ -23,7 +23,7 @@ def _log(v):
 
 
 def _format(v):
-    print("{:.3f}".format(v.data), str(v.data), "%s" % v.data, file=io.StringIO())  # noqa: UP031, UP032
+    print("{:.3f}".format(v.data), str(v.data), "%s %.2f" % (v.data, v.data), file=io.StringIO())  # noqa: UP031, UP032
 
 
 def _write(v):
@@ -56,6 +56,10 @@ def _key(v):
     return v * {"1.0": 5.0}.get(str(v.data), 7.0)
 
 
+def _percent(v):
+    return v * float("%.1f" % v.data)  # noqa: UP031
+
+
 def _measured(v):
     return v * len(f"{v.data:.2f}")
 
@@ -66,7 +70,7 @@ def _in_a_condition(v):
     return v
 
 
-@pytest.mark.parametrize("use", [_stored, _compared, _key, _measured, _in_a_condition])
+@pytest.mark.parametrize("use", [_stored, _compared, _key, _measured, _percent, _in_a_condition])
 def test_what_is_used_ties_the_program_to_the_number(use):
     compiled = minigrad.compile(use)
     for x in (1.0, 2.5, 10.25, 1.0):

@@ -28,6 +28,7 @@ import numpy as np
 
 from ..coerce import is_number
 from ..scalar import Value
+from .texts import is_formatting
 
 __all__ = [
     "EXACT",
@@ -281,7 +282,7 @@ class Reading:
         return self.number
 
     def __float__(self) -> float:
-        return float(self._settled())
+        return float(self._shown() if is_formatting() else self._settled())
 
     def __int__(self) -> int:
         return int(self._settled())

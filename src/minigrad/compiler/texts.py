@@ -12,7 +12,7 @@ import sys
 from functools import lru_cache
 from types import CodeType, FrameType
 
-__all__ = ["shown_at"]
+__all__ = ["is_formatting", "shown_at"]
 
 _PACKAGE = __name__.split(".", maxsplit=1)[0]
 # What comes first tells: POP_TOP forgets a result, all others make something of it.
@@ -40,6 +40,17 @@ def _is_users(frame: FrameType) -> bool:
     if top == _PACKAGE or (top in sys.stdlib_module_names and top != "__main__"):
         return False
     return "site-packages" not in frame.f_code.co_filename
+
+
+def is_formatting() -> bool:
+    """Tell whether a number is asked for by `"%.3f" % number`, which takes it for a float."""
+    frame = sys._getframe(2)
+    return _is_percent(frame.f_code, frame.f_lasti)
+
+
+@lru_cache(maxsize=1024)
+def _is_percent(code: CodeType, at: int) -> bool:
+    return any(step.offset == at and step.argrepr == "%" for step in dis.get_instructions(code))
 
 
 @lru_cache(maxsize=1024)
