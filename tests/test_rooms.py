@@ -56,7 +56,9 @@ RANK = {
     "compiler.lower": 8,
     "compiler.backends": 9,
     "compiler.variant": 10,
-    **dict.fromkeys(["compiler.audit", "compiler.jacobian"], 11),
+    **dict.fromkeys(
+        ["compiler.audit", "compiler.describe", "compiler.gradients", "compiler.jacobian"], 11
+    ),
     "compiled": 12,
     **dict.fromkeys(["batches", "training"], 13),
     "compilation": 14,

@@ -17,8 +17,8 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,9 +35,11 @@ from .compiler.audit import (
     purpose_of,
     reasons,
 )
+from .compiler.describe import described
+from .compiler.gradients import Gradients, gradients_of
 from .compiler.jacobian import Jacobian
 from .compiler.program import Program
-from .compiler.pytree import Flat, flat_call, flatten, lifted, restore, same_call
+from .compiler.pytree import Flat, flat_call, flatten, lifted, same_call
 from .compiler.reading import Reading
 from .compiler.trace import collector_off, turn
 from .compiler.untraced import StandIns
@@ -45,7 +47,6 @@ from .compiler.variant import (
     BACKENDS,
     NotFinite,
     Variant,
-    backend_name,
     backend_of,
     exactly,
     filled,
@@ -53,7 +54,6 @@ from .compiler.variant import (
 from .errors import AuditError, GuardError, TraceError
 from .graph import topological_order
 from .modes import in_strict, is_recording, refuse_in_trace, settle, tracer
-from .names import plural
 from .scalar import Value, fused, gradients
 
 __all__ = ["PATIENCE", "Bound", "CacheInfo", "Compiled", "Gradients"]
@@ -74,92 +74,6 @@ class CacheInfo(NamedTuple):
     programs: int
     guards_failed: int
     eager_calls: int
-
-
-class Gradients(Mapping[Value, float]):
-    """Derivatives of a result: by Value, `grads[p]`, and in the structure of the arguments.
-
-    `numbers` has one for each of `parameters`, which are the Values that the function closes over.
-    """
-
-    __slots__ = (
-        "_by_value",
-        "_kept",
-        "_key",
-        "_of_args",
-        "_skipped",
-        "_sources",
-        "_trees",
-        "numbers",
-        "parameters",
-    )
-
-    def __init__(
-        self, parameters: tuple[Value, ...], numbers: Any, of_args: Any, flat: Flat, kept: Any
-    ) -> None:
-        self.parameters = parameters
-        self.numbers = numbers
-        self._of_args = of_args  # one for each number of the arguments
-        self._key = flat.key
-        self._sources = flat.sources
-        self._kept = kept
-        # Made when somebody asks; training loops often do not.
-        self._by_value: dict[int, float] | None = None
-        self._trees: tuple[Any, Any] | None = None
-        self._skipped = 0  # arguments that were not given by the caller: `self`
-
-    @property
-    def args(self) -> Any:
-        """The derivatives by the arguments, in their structure."""
-        return self._restored()[0][self._skipped :]
-
-    @property
-    def kwargs(self) -> Any:
-        """The derivatives by the arguments that were given by name."""
-        return self._restored()[1]
-
-    def _restored(self) -> tuple[Any, Any]:
-        if self._trees is None:
-            args, kwargs = self._key
-            numbers = iter(self._of_args.tolist())
-            of_args = restore(args, numbers, self._kept)
-            of_kwargs = {} if kwargs is None else restore(kwargs, numbers, self._kept)
-            self._trees = of_args, of_kwargs
-        return self._trees
-
-    def _table(self) -> dict[int, float]:
-        if self._by_value is None:
-            table = dict(zip(map(id, self.parameters), self.numbers.tolist(), strict=True))
-            for at, value in self._sources:
-                table[id(value)] = table.get(id(value), 0.0) + float(self._of_args[at])
-            self._by_value = table
-        return self._by_value
-
-    def __getitem__(self, value: Value) -> float:
-        table = self._table()
-        if id(value) not in table:
-            raise KeyError(f"{value!r} is no argument of the function and not used by it")
-        return table[id(value)]
-
-    def __iter__(self) -> Iterator[Value]:
-        values = [*self.parameters, *(value for _, value in self._sources)]
-        return iter({id(value): value for value in values}.values())
-
-    def __len__(self) -> int:
-        return len(self._table())
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        """What a copy needs: nothing that is told by the identity of an object."""
-        return self.parameters, self.numbers, self._of_args, self._sources, self.args, self.kwargs
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.parameters, self.numbers, self._of_args, self._sources, *trees = state
-        self._trees = (trees[0], trees[1])
-        self._key = self._kept = self._by_value = None
-        self._skipped = 0
-
-    def __repr__(self) -> str:
-        return f"Gradients(args={self.args!r}, parameters: {len(self.parameters)})"
 
 
 class Compiled(Made):
@@ -296,7 +210,7 @@ class Compiled(Made):
                     return None
                 start = machine.program.adjoints
                 found = machine.values[start : start + len(direction)].copy()
-            gradients = _gradients(variant, found, flat)
+            gradients = gradients_of(variant, found, flat)
             return (gradients.args if parameters is None else (gradients.args, gradients),)
 
         done = self._replayed(tuple(args), {}, run, PATIENCE)
@@ -320,7 +234,7 @@ class Compiled(Made):
         if self._as_is:
             return self._as_is
         variant = self._latest()
-        return f"{_explained(variant, self.__name__)}\n{self._audit.said(variant)}"
+        return f"{described(variant, self.__name__)}\n{self._audit.said(variant)}"
 
     def cache_info(self) -> CacheInfo:
         """Count calls, traces, programs, failed guards, and calls that ran as they are."""
@@ -705,7 +619,7 @@ class Compiled(Made):
                 return None
             value = values.item(program.results[0])
             found = values[start : start + program.inputs].copy()
-        return ((value, _gradients(variant, found, flat)),)
+        return ((value, gradients_of(variant, found, flat)),)
 
     def _only_result(self, variant: Variant) -> int:
         if not variant.kinds or not variant.can_differentiate[0]:
@@ -757,15 +671,6 @@ class Bound(Made):
         return getattr(self._compiled, name)
 
 
-def _gradients(variant: Variant, found: Any, flat: Flat) -> Gradients:
-    """Hand out the derivatives by all inputs of a program."""
-    count = len(variant.captured)
-    of_args = found[count:]
-    for at in variant.wholes:
-        of_args[at] = 0.0
-    return Gradients(variant.captured, found[:count], of_args, flat, variant.kept)
-
-
 class Ways:
     """The programs for one structure of arguments."""
 
@@ -787,48 +692,3 @@ def _kindless(key: Any) -> Any:
     if isinstance(key, tuple) and len(key) == 3 and key[0] in (list, tuple):
         return (key[0], (float,) * key[1])
     return tuple(map(_kindless, key)) if isinstance(key, tuple) else key
-
-
-def _explained(variant: Variant, name: str) -> str:
-    """Say in words what became of a function."""
-    program = variant.program
-    kinds = Counter(step.kind for step in program.instructions)
-    lines = [
-        f"{name}: {plural(variant.nodes, 'scalar operation')} became "
-        f"{plural(len(program.instructions), 'instruction')}, run by "
-        f"{backend_name(variant.backend)}."
-    ]
-    for step in program.instructions:
-        if step.kind == "mm":
-            m, n, k = step.shape
-            start = ", with a term to start from" if len(step.args) > 2 else ""
-            lines.append(f"  a matrix product, {m}×{k} times {k}×{n}{start}")
-    words = {"map": "element by element", "dot": "dots", "sum": "sums", "take": "taken by index"}
-    for kind, count in kinds.items():
-        if kind != "mm":
-            rows = sum(step.shape[0] for step in program.instructions if step.kind == kind)
-            lines.append(f"  {count} × {words.get(kind, kind)}, {rows:,} results in all")
-    gathered = sum(
-        ref.rows is not None or ref.cells is not None
-        for step in program.instructions
-        for ref in step.args
-    )
-    lines.append(f"  {gathered} operands are gathered by index, all others lie in strides")
-    lines.append(
-        f"Inputs: {program.parameters:,} captured Values, read afresh at each call; "
-        f"{program.inputs - program.parameters:,} numbers from the arguments."
-    )
-    watched = variant.watch.watched()
-    if watched:
-        lines.append(f"Watched, and checked at each call: {', '.join(watched)}.")
-    if program.guards:
-        lines.append(f"Guards ({len(program.guards)}), checked at each call:")
-        lines += [f"  v{g.at} is {g.number:g}: {g.what}" for g in program.guards[:10]]
-        if len(program.guards) > 10:
-            lines.append(f"  … and {len(program.guards) - 10} more")
-    else:
-        lines.append("No guards: every call with arguments of this structure takes this way.")
-    beyond = variant.watch.cannot_follow
-    if beyond:
-        lines.append(f"Frozen, and nobody can check it: {', '.join(beyond)}.")
-    return "\n".join(lines)

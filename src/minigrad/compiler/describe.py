@@ -1,0 +1,55 @@
+"""What became of a function, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..names import plural
+from .variant import Variant, backend_name
+
+__all__ = ["described"]
+
+
+def described(variant: Variant, name: str) -> str:
+    """Say in words what became of a function."""
+    program = variant.program
+    kinds = Counter(step.kind for step in program.instructions)
+    lines = [
+        f"{name}: {plural(variant.nodes, 'scalar operation')} became "
+        f"{plural(len(program.instructions), 'instruction')}, run by "
+        f"{backend_name(variant.backend)}."
+    ]
+    for step in program.instructions:
+        if step.kind == "mm":
+            m, n, k = step.shape
+            start = ", with a term to start from" if len(step.args) > 2 else ""
+            lines.append(f"  a matrix product, {m}×{k} times {k}×{n}{start}")
+    words = {"map": "element by element", "dot": "dots", "sum": "sums", "take": "taken by index"}
+    for kind, count in kinds.items():
+        if kind != "mm":
+            rows = sum(step.shape[0] for step in program.instructions if step.kind == kind)
+            lines.append(f"  {count} × {words.get(kind, kind)}, {rows:,} results in all")
+    gathered = sum(
+        ref.rows is not None or ref.cells is not None
+        for step in program.instructions
+        for ref in step.args
+    )
+    lines.append(f"  {gathered} operands are gathered by index, all others lie in strides")
+    lines.append(
+        f"Inputs: {program.parameters:,} captured Values, read afresh at each call; "
+        f"{program.inputs - program.parameters:,} numbers from the arguments."
+    )
+    watched = variant.watch.watched()
+    if watched:
+        lines.append(f"Watched, and checked at each call: {', '.join(watched)}.")
+    if program.guards:
+        lines.append(f"Guards ({len(program.guards)}), checked at each call:")
+        lines += [f"  v{g.at} is {g.number:g}: {g.what}" for g in program.guards[:10]]
+        if len(program.guards) > 10:
+            lines.append(f"  … and {len(program.guards) - 10} more")
+    else:
+        lines.append("No guards: every call with arguments of this structure takes this way.")
+    beyond = variant.watch.cannot_follow
+    if beyond:
+        lines.append(f"Frozen, and nobody can check it: {', '.join(beyond)}.")
+    return "\n".join(lines)
