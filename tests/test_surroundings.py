@@ -2359,3 +2359,37 @@ def test_lists_of_numpy_numbers(kind):
     assert fast.cache_info().traces == 1
     fast([1.0, 2])
     assert fast.cache_info().traces == 2
+
+
+def test_one_of_our_functions_for_another_is_a_change():
+    space = {"act": minigrad.tanh}
+    exec("def f(x): return act(x)", space)
+    f = minigrad.compile(space["f"])
+    assert f(0.5).data == minigrad.tanh(0.5)
+    space["act"] = minigrad.relu
+    assert f(0.5).data == 0.5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "getattr(cfg, name, 'default')",
+        "getattr(table['m'], name)",
+        "getattr(getattr(outer, 'inner'), name)",
+        "getattr(cfg, 'k' if flag else 'j')",
+        "getattr(cfg, 'k')",
+        "getattr(outer.inner, 'k', 1.0)",
+    ],
+)
+def test_getattr_with_a_name_from_somewhere(body):
+    class Config:
+        pass
+
+    cfg, outer = Config(), Config()
+    cfg.k, outer.inner = 2.0, cfg
+    space = {"cfg": cfg, "table": {"m": cfg}, "outer": outer, "name": "k", "flag": True}
+    exec(f"def f(x): return x * {body}", space)
+    f = minigrad.compile(space["f"])
+    assert f(1.0).data == 2.0
+    cfg.k = 9.0
+    assert f(1.0).data == 9.0

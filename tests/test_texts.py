@@ -88,3 +88,15 @@ def test_names_made_of_whole_numbers_are_names():
     table = {"w1": 5.0, "w2": 7.0}
     compiled = minigrad.compile(lambda x, n: x * table[f"w{n}"])
     assert [compiled(1.0, n).data for n in (1, 2, 1)] == [5.0, 7.0, 5.0]
+
+
+def test_a_text_that_is_kept_is_used():
+    def f(v):
+        parts = []
+        parts.append(f"{v.data:.0f}")
+        table = {"1": 1, "2": 2}
+        del table[f"{v.data:.0f}"]
+        return v * 2 if parts[0] == "1" else v * (3 + len(table))
+
+    compiled = minigrad.compile(f)
+    assert [compiled(x).data for x in (1.0, 2.0, 1.0)] == [2.0, 8.0, 2.0]

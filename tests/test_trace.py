@@ -399,3 +399,20 @@ def test_a_function_may_be_traced_in_many_threads_at_once():
         thread.join()
     for k in range(8):
         assert found[k] == near([max(k, math.e), 1.0, max(2 * k, math.exp(2))])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, n: x * (max(n, 2**60 + 1) % 1000),
+        lambda x, n: x * (minigrad.take([2**60 + 1, 3, 2**61 + 3], n) % 1000),
+        lambda x, n: x * ((2**60 + n) % 10),
+        lambda x, n: x * (n**5 % 1009),
+        lambda x, n: x * (n * n * n * 10**12 % 7),
+        lambda x, n: x if n < 2**60 + 1 else x * 2,
+    ],
+)
+def test_whole_numbers_beyond_floats_are_exact(function):
+    calls = [(1.0, n) for n in (0, 2, 1, 2, 0)]
+    found, _ = replay(function, *calls)
+    assert found == [function(Value(x), n).data for x, n in calls]

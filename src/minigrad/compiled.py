@@ -423,7 +423,7 @@ class Compiled(Made):
     def _found_stale(self, text: str) -> bool:
         """Forget all programs, and raise or warn."""
         self._forget()
-        if self._audit.mode != "warn":
+        if self._audit.mode != "warn" or self._strict:
             raise AuditError(f"{text}.")
         warnings.warn(f"{text}. It is traced again.", RuntimeWarning, stacklevel=7)
         return True

@@ -26,7 +26,7 @@ import numpy as np
 from ..coerce import is_number
 from ..ops import OPS
 from ..scalar import Value, apply
-from .reading import Argument, Reading, Scribe, plain_number
+from .reading import EXACT, Argument, Reading, Scribe, plain_number
 
 __all__ = ["patched"]
 
@@ -64,6 +64,11 @@ def _belongs(x: Any, scribe: Scribe) -> bool:
     )
 
 
+def _has_a_float(x: Any) -> bool:
+    """Tell whether it is a number that a program can hold."""
+    return is_number(x) and not (isinstance(x, int) and abs(x) > EXACT)
+
+
 # ---- max and min ---------------------------------------------------------------------------------
 
 
@@ -79,7 +84,7 @@ def _chooser(flip: Callable[[Any], Any]) -> Any:
                 xs = list(arguments)
             if not any(_belongs(x, scribe) for x in xs):
                 return plain(*arguments)
-            if not all(isinstance(x, (Reading, Value)) or is_number(x) for x in xs):
+            if not all(isinstance(x, (Reading, Value)) or _has_a_float(x) for x in xs):
                 return plain(*arguments)
             flipped = [flip(x) for x in xs]
             if any(isinstance(x, Value) for x in xs):

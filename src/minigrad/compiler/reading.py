@@ -350,6 +350,8 @@ class Reading:
         chosen = rows[at]  # raises as it would outside
         if set(map(type, rows)) == {Value}:  # as most are, and there may be many
             return self.scribe.special("take", (self.node, *rows), plain_number(chosen))
+        if any(isinstance(x, int) and abs(x) > EXACT for x in rows):  # no float is that number
+            return rows[operator.index(self)]
         if all(isinstance(x, (Value, Reading)) or is_number(x) for x in rows):
             node = self.scribe.special("take", (self.node, *rows), plain_number(chosen))
             if any(isinstance(x, Value) for x in rows):

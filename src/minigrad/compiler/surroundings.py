@@ -128,8 +128,8 @@ def _is_ours(module: Any) -> bool:
 
 
 def _stands_in(now: Any) -> bool:
-    """Tell whether it is ours, in the place of a built-in while another thread traces."""
-    return type(now) is FunctionType and _is_ours(now.__globals__.get("__name__"))
+    """Tell whether it stands in for a built-in while another thread traces; see `patches`."""
+    return type(now) is FunctionType and now.__globals__.get("__name__") == f"{__package__}.patches"
 
 
 def watch(function: Callable[..., Any], arguments: Sequence[Any] = ()) -> Watch:

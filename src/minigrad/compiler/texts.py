@@ -2,7 +2,8 @@
 
 `print(f"{loss.data:.4f}")` inside a compiled function must not tie the program to the number: the
 text goes to the screen, and what the statement came to is thrown away. `key = f"{x.data:.1f}"`
-must. The code tells: after the call there is nothing but the order to forget the result.
+must. The code tells: the statement calls somebody who shows texts, and after the call there is
+nothing but the order to forget the result.
 """
 
 from __future__ import annotations
@@ -15,8 +16,15 @@ from types import CodeType, FrameType
 __all__ = ["is_formatting", "shown_at"]
 
 _PACKAGE = __name__.split(".", maxsplit=1)[0]
+# Who shows texts. Others may keep them: `names.append(f"…")`.
+_SHOWING = {
+    *("print", "pprint", "write", "writelines", "echo", "secho", "display", "rule", "status"),
+    *("debug", "info", "warning", "warn", "error", "critical", "exception", "log"),
+    *("set_description", "set_description_str", "set_postfix", "set_postfix_str"),
+}
 # What comes first tells: POP_TOP forgets a result, all others make something of it.
 _USES = (
+    "DELETE",
     *("STORE", "RETURN", "POP_JUMP", "JUMP", "COMPARE", "CONTAINS", "IS_OP", "YIELD", "UNPACK"),
     *("GET_ITER", "LIST_APPEND", "SET_ADD", "MAP_ADD", "FOR_ITER", "RAISE", "TO_BOOL", "COPY"),
 )
@@ -55,10 +63,13 @@ def _is_percent(code: CodeType, at: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def _is_dropped(code: CodeType, at: int) -> bool:
+    names: set[str] = set()  # that the statement mentions
     for step in dis.get_instructions(code):
-        if step.offset > at:
-            if step.opname == "POP_TOP":
-                return True
-            if step.opname.startswith(_USES):
-                return False
+        ends = step.opname == "POP_TOP" or step.opname.startswith(_USES)
+        if step.offset > at and ends:
+            return step.opname == "POP_TOP" and not names.isdisjoint(_SHOWING)
+        if ends:
+            names.clear()
+        elif step.opname != "LOAD_CONST" and isinstance(step.argval, str):
+            names.add(step.argval)
     return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from types import CodeType
 from typing import Any
 
@@ -36,6 +37,7 @@ _MODULE_TEXT = {"import_module", "__import__", "modules"}
 _COPYING = {"replace", "fields", "deepcopy", "copy"}
 _ASKING = {"getattr", "hasattr", "vars"}
 _ASKING_BY_NAME = {"getattr", "hasattr", "setattr"}
+_NOTHING = {"PUSH_NULL", "CACHE", "NOP", "EXTENDED_ARG"}
 # and goes on where something is missing.
 _SURVIVING = {"AttributeError", "NameError", "ImportError", "LookupError", "Exception"}
 
@@ -145,11 +147,15 @@ def words_of(code: CodeType) -> Words:
 
 
 def _said(steps: list[dis.Instruction], at: int) -> str | None:
-    """Return the name in `getattr(thing, "name")`, of a thing that is simply named; else None."""
-    for step in steps[at + 1 : at + 8]:
-        if step.opname == "LOAD_CONST":
-            return step.argval if isinstance(step.argval, str) else None
-        if not step.opname.startswith(("LOAD_", "PUSH_NULL", "COPY_FREE")):
+    """Return the name in `getattr(a.b, "name")`, of a thing that is simply named; else None."""
+    rest = [step for step in steps[at + 1 : at + 12] if step.opname not in _NOTHING]
+    if not rest or not rest[0].opname.startswith(("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF")):
+        return None
+    for step, after in pairwise(rest[1:]):
+        if step.opname == "LOAD_CONST" and isinstance(step.argval, str):
+            # Else it is a part of the thing: getattr(things["a"], name).
+            return step.argval if after.opname.startswith(("LOAD_", "CALL", "PRECALL")) else None
+        if step.opname != "LOAD_ATTR":
             return None
     return None
 
