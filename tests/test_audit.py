@@ -130,7 +130,9 @@ def test_rounding_on_an_edge_is_no_difference():
 
     f = minigrad.compile(loss, audit="always")
     for k in range(1, 50):
-        f.value_and_grad(k / 7)  # no AuditError
+        value, _ = f.value_and_grad(k / 7)
+        assert value == pytest.approx(loss(Value(k / 7)).data, rel=1e-12)
+    assert "48 audits so far" in f.explain()
 
 
 def test_an_effect_that_replays_have_lost_is_caught():
@@ -184,4 +186,25 @@ def test_what_raises_uncompiled_raises_when_it_is_audited():
 def test_nan_and_inf_are_compared_as_such():
     f = minigrad.compile(lambda x: x.log(), audit="always")
     for x in (1.0, -1.0, 0.0, math.inf, math.nan):
-        f.value_and_grad(x)
+        value, _ = f.value_and_grad(x)
+        assert value == pytest.approx(Value(x).log().data, nan_ok=True)
+    assert "4 audits so far" in f.explain()
+
+
+def test_a_stale_function_inside_does_not_hide():
+    function, numbers = unseen(2.0)
+    inner = minigrad.compile(function, audit=False)
+    inner(1.0)
+    f = minigrad.compile(lambda x: inner(x) + 1.0, audit="always")
+    f(1.0)
+    numbers["k"] = 5.0
+    with pytest.raises(AuditError):
+        f(1.0)
+
+
+def test_audits_make_no_programs_of_functions_inside():
+    inner = minigrad.compile(lambda x, n: x * n)
+    f = minigrad.compile(lambda x, n: inner(x, n) * 2, audit="always")
+    for k in range(10):
+        f(float(k), k)
+    assert inner.cache_info().programs == 0

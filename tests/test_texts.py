@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import sys
 import warnings
 
 import pytest
@@ -27,7 +28,7 @@ def _format(v):
 
 
 def _write(v):
-    io.StringIO().write(f"{v.data}\n")
+    sys.stdout.write(f"{v.data}\n")
 
 
 @pytest.mark.parametrize("show", [_print, _log, _format, _write])
@@ -88,6 +89,25 @@ def test_names_made_of_whole_numbers_are_names():
     table = {"w1": 5.0, "w2": 7.0}
     compiled = minigrad.compile(lambda x, n: x * table[f"w{n}"])
     assert [compiled(1.0, n).data for n in (1, 2, 1)] == [5.0, 7.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda kept, v: kept.append(v.log() * float(f"{v.data:.0f}")),
+        lambda error, v: error.append(f"{v.data:.0f}"),
+        lambda kept, v: kept.extend([f"{v.data:.0f}"]),
+    ],
+)
+def test_it_is_who_is_called_that_shows(keep):
+    def f(v):
+        kept = []
+        keep(kept, v)
+        return v * float(kept[0] if isinstance(kept[0], str) else kept[0].data)
+
+    compiled = minigrad.compile(f)
+    for x in (1.0, 2.0, 3.0):
+        assert compiled(x).data == pytest.approx(f(minigrad.Value(x)).data)
 
 
 def test_a_text_that_is_kept_is_used():

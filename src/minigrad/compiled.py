@@ -39,10 +39,10 @@ from .compiler.describe import described
 from .compiler.gradients import Gradients, gradients_of
 from .compiler.jacobian import Jacobian
 from .compiler.program import Program
-from .compiler.pytree import Flat, flat_call, flatten, lifted, same_call
+from .compiler.pytree import Flat, OpenNumber, flat_call, flatten, lifted, same_call
 from .compiler.reading import Reading
 from .compiler.trace import collector_off, turn
-from .compiler.untraced import StandIns
+from .compiler.untraced import RUNNING, StandIns, uncompiled
 from .compiler.variant import (
     BACKENDS,
     NotFinite,
@@ -127,8 +127,9 @@ class Compiled(Made):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns: its Values as fused nodes, numbers as numbers."""
-        if tracer() is not None or in_strict():
-            # Inside another trace it is part of that one; strict() wants every line by itself.
+        if tracer() is not None or in_strict() or (RUNNING and threading.get_ident() in RUNNING):
+            # Inside another trace it is part of that one; strict() wants every line by itself, and
+            # so does an audit.
             return self._as_it_is(args, kwargs)
         done = self._replayed(args, kwargs, self._fused if is_recording() else self._plain)
         return self._as_it_is(args, kwargs) if done is None else done[0]
@@ -153,7 +154,8 @@ class Compiled(Made):
         """The same without a program; Values of the graph that nobody made here are parameters."""
         flat = flat_call(args, kwargs, self._fixed)
         given = StandIns(flat)
-        output = self._function(*given.args, **given.kwargs)
+        with uncompiled():
+            output = self._function(*given.args, **given.kwargs)
         first = output[0] if isinstance(output, (list, tuple)) else output
         if isinstance(first, Reading):
             first = first.node
@@ -276,14 +278,18 @@ class Compiled(Made):
             return None
         recent = self._recent
         flat = None
-        if recent is not None:
-            flat = same_call(args, kwargs, recent[0], recent[1], self._fixed)
         ways: Ways | None
-        if flat is None or recent is None:
-            flat = flat_call(args, kwargs, self._fixed)
-            ways = self._found(flat)
-        else:
-            ways = recent[2]
+        try:
+            if recent is not None:
+                flat = same_call(args, kwargs, recent[0], recent[1], self._fixed)
+            if flat is None or recent is None:
+                flat = flat_call(args, kwargs, self._fixed)
+                ways = self._found(flat)
+            else:
+                ways = recent[2]
+        except OpenNumber:  # inside a run that is not compiled, where somebody follows it
+            self._eager += 1
+            return None
         if ways is not None and ways.rests > 0:  # none of them has fitted for some time
             ways.rests -= 1
             self._eager += 1
@@ -329,14 +335,16 @@ class Compiled(Made):
         run: Callable[[Variant, Flat], T | None],
     ) -> T | None:
         """Run the first program that holds for this call; those in `tried` do not."""
-        for variant in ways.variants if ways is not None else ():
+        if ways is None:
+            return None
+        for variant in ways.variants:
             if variant in tried:
                 continue
             change = variant.watch.changed()
             if change is None:
                 audit = self._audit
                 audit.left -= 1
-                if audit.left > 0:
+                if audit.left > 0:  # `exactly`, spelled out: this is where every call comes by
                     try:
                         done = run(variant, flat)
                     except NotFinite:
@@ -345,7 +353,7 @@ class Compiled(Made):
                     done = self._audited(run, variant, flat)
                 if done is not None:
                     self._last = variant
-                    self._streak = 0
+                    self._streak = ways.missed = 0
                     return done
                 self._reason = "; ".join(guard.what for guard in variant.program.guards[:3])
                 self._failed += 1
@@ -394,9 +402,9 @@ class Compiled(Made):
         if not told:
             self._doubts = 0
             return False
-        with turn(PATIENCE) as is_ours:
+        with turn() as is_ours:
             if not is_ours:
-                raise TraceError(self._no_turn(PATIENCE))
+                return False  # another thread traces: at the next audit, then
             fresh = self._variant(self._whole(flat), None)
         settle()
         there = exactly(run, fresh, flat)

@@ -230,9 +230,9 @@ class _Mode:
 
     def __enter__(self) -> Self:
         block = _Block(self._on, self._setting.get())
+        _count(+1)  # first: one too many makes nothing wrong, see `on_change`
         self._blocks.append(block)
         self._setting.set(block)
-        _count(+1)
         return self
 
     def __exit__(
@@ -246,6 +246,11 @@ class _Mode:
         if self._setting.get() is block:  # else it was opened in another context, and is inert now
             self._setting.set(block.outer)
         _count(-1)
+
+    def close(self) -> None:
+        """Close what is open: an interrupt may come between entering and the block itself."""
+        while self._blocks:
+            self.__exit__(None, None, None)
 
     def _fresh(self) -> Self:
         """Make another of the same kind: a decorated function may run in many threads at once."""

@@ -52,6 +52,7 @@ __all__ = [
     "fused",
     "gradients",
     "gradients_and_scale",
+    "leave_pass",
     "nodes_alive",
     "recorded",
     "refuse_inverted",
@@ -751,6 +752,12 @@ def end_pass() -> None:
     global _pass_owner
     _pass_owner = 0
     _pass_lock.release()
+
+
+def leave_pass() -> None:
+    """Let the next one in, if it is we who are in: an interrupt may come before."""
+    if _pass_owner == threading.get_ident():
+        end_pass()
 
 
 def _postorder(  # noqa: PLR0915 - one loop, so that it is fast

@@ -103,6 +103,11 @@ class TrainStep(Made):
         machine = variant.machine((self.compiled._only_result(variant), "step"))
         program, values = machine.program, machine.values
         count = len(self._parameters)
+        if not variant.leading_read and count:
+            raise ValueError(
+                f"train_step: {self.compiled.__name__} reads none of the parameters, so "
+                "that nothing would be trained. Was one of the two copied without the other?"
+            )
         others = variant.captured[count:]  # Values that it reads and leaves alone
         turn = self._ready(machine, variant.backend)
         if self._owner is None or (others and is_owed(but=self._settle)):

@@ -404,7 +404,7 @@ def the_loss_is_printed(compiled):
     yield said.getvalue()
 
 
-@row()
+@row(limit=SAID_ONCE)
 def the_loss_is_logged_lazily(compiled):
     said = []
 

@@ -24,7 +24,7 @@ from ..names import plural
 from ..scalar import Value, gradients_and_scale
 from .pytree import Flat
 from .reading import Reading, plain_number
-from .untraced import StandIns
+from .untraced import StandIns, uncompiled
 from .variant import Variant, opened, place_of
 
 __all__ = [
@@ -116,7 +116,8 @@ class Numbers:
 
 def purpose_of(variant: Variant) -> Any:
     """What to compare: gradients too, if somebody has asked for them."""
-    asked = {key[1] for key in variant.machines if isinstance(key, tuple) and key[0] == 0}
+    made = list(variant.machines)  # at once: another thread may make one
+    asked = {key[1] for key in made if isinstance(key, tuple) and key[0] == 0}
     # The machine of a training step has numbers which nobody else may touch.
     return (0, "all" if "all" in asked else "values") if asked else "value"
 
@@ -145,7 +146,7 @@ def difference(function: Callable[..., Any], variant: Variant, flat: Flat, here:
     What the function raises goes to whoever called it, as it would uncompiled.
     """
     given = StandIns(flat)
-    with recording():
+    with recording(), uncompiled():
         output = function(*given.args, **given.kwargs)
     results: list[Any] = []
     shape = opened(output, results, given.leaves)

@@ -10,11 +10,13 @@ list or a dict.
 from __future__ import annotations
 
 import gc
+from collections import deque
 from types import CellType, FrameType
 from typing import Any
 
 from ..entries import release
 from ..scalar import Value
+from .places import Slots
 from .reading import Argument, Reading
 from .trace import Trace
 
@@ -41,13 +43,24 @@ def _places(readings: list[Reading], values: list[Value]) -> list[str]:
         if id(holder) in ours or isinstance(holder, FrameType):
             continue
         found[_named(holder, left)] = None
-        if type(holder) is list:
-            holder[:] = [numbers.get(id(x), x) for x in holder]
-        elif type(holder) is dict:
-            for key, x in list(holder.items()):
-                if id(x) in numbers:
-                    holder[key] = numbers[id(x)]
+        _replace(holder, numbers)
     return list(found)
+
+
+def _replace(holder: Any, numbers: dict[int, Any]) -> None:
+    """Put plain numbers in the places of readings, where a place can be told."""
+    if isinstance(holder, (list, deque)):
+        places: Any = list(enumerate(holder))
+    elif isinstance(holder, dict):
+        places = list(holder.items())
+    else:
+        for name, x in [*getattr(holder, "__dict__", {}).items(), *Slots(holder).items()]:
+            if id(x) in numbers:
+                object.__setattr__(holder, name, numbers[id(x)])
+        return
+    for place, x in places:
+        if id(x) in numbers:
+            holder[place] = numbers[id(x)]
 
 
 def _named(holder: Any, left: set[int]) -> str:

@@ -49,9 +49,9 @@ _MAY_OVERFLOW = ("exp", "expm1", "sinh", "cosh")
 def patched(scribe: Scribe) -> Iterator[None]:
     """Have the functions of this room in force while a function is traced."""
     plain = [(room, name, getattr(room, name)) for room, name in _PATCHES]
-    for room, name, function in plain:
-        setattr(room, name, _PATCHES[room, name](scribe, function))
-    try:
+    try:  # first: Ctrl-C may come in between
+        for room, name, function in plain:
+            setattr(room, name, _PATCHES[room, name](scribe, function))
         yield
     finally:
         for room, name, function in plain:
@@ -105,14 +105,15 @@ def _adder(scribe: Scribe, plain: Any) -> Any:
     """From Python 3.12 on, `sum` of floats makes good what rounding loses; so it does open."""
 
     def total(xs: Any, /, start: Any = 0) -> Any:
-        if not scribe.is_here() or type(start) is not int or start:
+        is_number = start == 0 if type(start) is int else type(start) is float
+        if not scribe.is_here() or not is_number:
             return plain(xs, start)
         terms = list(xs)
         kinds = {type(x.number) if isinstance(x, Reading) else type(x) for x in terms}
         if kinds != {float} or not any(isinstance(x, Reading) for x in terms):
-            return plain(terms)
-        found: Any = Reading(scribe, Value(0.0), 0.0)
-        lost: Any = found
+            return plain(terms, start)
+        found: Any = Reading(scribe, Value(float(start)), float(start))
+        lost: Any = Reading(scribe, Value(0.0), 0.0)
         for x in terms:
             new = found + x
             is_larger = abs(found) >= abs(x)
@@ -144,9 +145,11 @@ def _function(name: str) -> Any:
                 return plain(*arguments)
             read = x if isinstance(x, Reading) else x._read()
             number = plain(read.number)  # raises as it would outside
-            bool(is_defined(read))  # a guard: and at other calls too
+            # A guard: and at other calls too. A nan passes here, and tells nothing of others.
+            if not is_defined(read) or (name in _MAY_OVERFLOW and not abs(number) < inf):
+                return plain(read._settled())
             result = Reading(scribe, apply(row, read.node), number)
-            if name in _MAY_OVERFLOW and number < inf:
+            if name in _MAY_OVERFLOW:
                 bool(abs(result) < inf)
             return result
 

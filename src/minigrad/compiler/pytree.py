@@ -21,11 +21,12 @@ import numpy as np
 from ..coerce import as_float, is_number
 from ..quick import refill
 from ..scalar import Value
-from .reading import Reading, Scribe
+from .reading import Reading, Scribe, rest_by, rest_of
 
 __all__ = [
     "Flat",
     "Lifted",
+    "OpenNumber",
     "array_of",
     "flat_call",
     "flatten",
@@ -43,6 +44,10 @@ _STATIC = (str, bytes, bool, np.bool_, NoneType)
 _MADE_AFRESH = (FunctionType, MethodType, partial)  # often, and alike each time
 _PLAIN = {float, int, complex, bool, str, bytes, NoneType}
 _FUNCTIONS = 100  # functions and tuples inside a function: others count by their identity
+
+
+class OpenNumber(Exception):  # noqa: N818 - a message between modules, nobody's mistake
+    """An argument is a number that somebody follows: no program can follow it further."""
 
 
 class Flat:
@@ -131,6 +136,8 @@ def flatten(tree: Any, flat: Flat) -> Any:
         flat.sources.append((len(flat.numbers), tree))
         flat.numbers.append(tree._fields()[0])
         return Value
+    if isinstance(tree, Reading):  # of a run that is not compiled
+        raise OpenNumber
     if kind is dict:
         pairs = tree.items()
         return (dict, tuple((name, flatten(part, flat), _known_by(name)) for name, part in pairs))
@@ -356,7 +363,16 @@ class Lifted(Value):
         return other // self.data
 
     def __mod__(self, other: Any) -> Any:
-        return Value(self.data % other, (self,), (1.0,))
+        return rest_of(self, self.data, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return rest_by(other, self, self.data)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
 
 
 def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any:

@@ -39,6 +39,8 @@ __all__ = [
     "Scribe",
     "close",
     "plain_number",
+    "rest_by",
+    "rest_of",
 ]
 
 EXACT = 2**53  # whole numbers beyond have no float of their own
@@ -142,7 +144,7 @@ class Reading:
         reach = EXACT
         if isinstance(number, int):
             reach = _reach(compute, self, other)
-            if abs(number) > EXACT:  # more than the program could tell apart
+            if abs(number) >= EXACT:  # more than the program could tell apart
                 return compute(*[_plain(x) for x in ((other, self) if swapped else (self, other))])
         behind = other.node if isinstance(other, Reading) else other
         pair = (behind, self.node) if swapped else (self.node, behind)
@@ -151,7 +153,8 @@ class Reading:
     def _whole(self, result: Reading) -> Reading:
         """See to it that a whole number is one in every replay."""
         if result.is_int and result.reach > EXACT:
-            bool(abs(Reading(self.scribe, result.node, float(result.number))) <= EXACT)  # a guard
+            # A guard. The number 2**53 itself may be one that was rounded.
+            bool(abs(Reading(self.scribe, result.node, float(result.number))) < EXACT)
             result.reach = EXACT
         return result
 
@@ -210,14 +213,16 @@ class Reading:
             return pow(self._settled(), power, modulus)
         number = self.number**power  # raises as it would outside
         if isinstance(number, int):
-            if abs(number) > EXACT or not isinstance(power, int):
+            if abs(number) >= EXACT or not isinstance(power, int):
                 return self._settled() ** power
-            reach = self.reach**power if power < EXACT else EXACT + 1
+            reach = self.reach**power if power < 64 else EXACT + 1
             return self._whole(Reading(self.scribe, self.node**power, number, reach=reach))
         if not isinstance(number, float) or not (self > 0 or float(power).is_integer()):
             return self._settled() ** power
         if power < 0:
             bool(self)  # a guard: 0 ** -1 raises
+        if not abs(number) < inf:  # and such a number would raise where this one does not
+            return self._settled() ** power
         return _finite(Reading(self.scribe, self.node**power, number))
 
     def __rpow__(self, other: Any) -> Any:
@@ -225,7 +230,10 @@ class Reading:
             return other ** (self._as_exponent() if self.is_int else self._traced_node)
         if self.scribe is None or self.is_int or not is_number(other) or other <= 0:
             return other ** self._settled()
-        return _finite(Reading(self.scribe, other**self.node, other**self.number))
+        number = other**self.number
+        if not abs(number) < inf:
+            return other ** self._settled()
+        return _finite(Reading(self.scribe, other**self.node, number))
 
     def _as_exponent(self) -> Any:
         """A whole number as an exponent is no number to differentiate by: x**n as x**2."""
@@ -373,8 +381,7 @@ def _reach(compute: Any, a: Any, b: Any) -> int:
 
 def _finite(result: Reading) -> Reading:
     """Guard that a power is finite: numbers raise OverflowError where a program would go on."""
-    if abs(result.number) < inf:
-        bool(abs(result) < inf)
+    bool(abs(result) < inf)
     return result
 
 
@@ -457,8 +464,28 @@ class Argument(Value):
         return other // self._read()
 
     def __mod__(self, other: Any) -> Any:
-        """The rest grows with the number: a slope of 1, until the next step."""
-        return Value(self._read() % _plain(other), (self,), (1.0,))
+        return rest_of(self, self._read()._settled(), _plain(other))
+
+    def __rmod__(self, other: Any) -> Any:
+        return rest_by(_plain(other), self, self._read()._settled())
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+
+def rest_of(node: Value, number: float, other: Any) -> Any:
+    """`node % other`: the rest grows with the number, with a slope of 1, until the next step."""
+    if isinstance(other, Value):
+        return NotImplemented
+    return Value(number % other, (node,), (1.0,))
+
+
+def rest_by(other: Any, node: Value, number: float) -> Any:
+    """`other % node`: what is taken off is a whole number of times the divisor."""
+    return Value(other % number, (node,), (-(other // number),))
 
 
 class Condition(Reading):

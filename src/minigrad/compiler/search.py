@@ -61,6 +61,7 @@ from .words import Mentions, words_of
 __all__ = ["Search"]
 
 _LIMIT = 5_000_000  # things looked at
+_RANDOM = {"random", "numpy.random"}
 _BARE = 256  # Values that are asked at each call whether they have got attributes
 _MAKING = ("__init__", "__new__", "__post_init__")  # run when an object is made, not when used
 # Classes of C code that hold other things for good, which are looked at themselves.
@@ -143,6 +144,12 @@ class Search:
     def matter(self) -> frozenset[str] | None:
         """Tell which attributes matter; None: all."""
         return None if self._mentions.everything() else frozenset(self._mentions.words())
+
+    def may_draw(self) -> bool:
+        """Tell whether the code may draw random numbers from what everybody draws from."""
+        mentions = self._mentions
+        named = "random" in mentions.attributes or "random" in mentions.globals
+        return named or mentions.everything() or not _RANDOM.isdisjoint(self._strange)
 
     def thing(self, value: Any, name: str) -> None:
         """Look into a thing that is known to be there."""

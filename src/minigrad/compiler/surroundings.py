@@ -15,6 +15,7 @@ import builtins
 import pickle
 import random
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from types import CellType, FunctionType, ModuleType
 from typing import Any
@@ -47,6 +48,7 @@ class Watch:
         self.mentioned: frozenset[str] | None = None  # attributes that matter; None: all
         self.cannot_follow: list[str] = []  # what is in reach, but changes as it likes
         self.search: Search | None = None  # as long as modules are missing that the code imports
+        self.may_draw = True  # from the generators that everybody shares
 
     def changed(self) -> str | None:
         """Name something that is not what it was, or return None."""
@@ -85,7 +87,8 @@ class Watch:
 
     def thrown(self) -> bytes:
         """Tell the state of everything that random numbers may come from."""
-        own = [_state(die) for die in (random, np.random, *self.dice)]
+        common = (random, np.random) if self.may_draw else ()  # other threads draw from them too
+        own = [_state(die) for die in (*common, *self.dice)]
         return pickle.dumps(own)
 
     # ---- for the search -------------------------------------------------------------------------
@@ -108,13 +111,18 @@ class Watch:
         """Take over what the search has found out."""
         self.ways = "".join([place.kind.way for place in self.places]).encode()
         self.mentioned = search.matter()
+        self.may_draw = search.may_draw()
         self.cannot_follow = sorted(search.outside)
         self.search = search if search.late else None
 
     def _look_at_arrivals(self, search: Search) -> None:
         if not search.late.isdisjoint(sys.modules):
-            search.arrivals()
-            self.finish(search)
+            with _arriving:
+                search.arrivals()
+                self.finish(search)
+
+
+_arriving = threading.RLock()
 
 
 def _state(die: Any) -> Any:

@@ -15,12 +15,19 @@ from types import CodeType, FrameType
 
 __all__ = ["is_formatting", "shown_at"]
 
+_NOTHING = {"PUSH_NULL", "CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "COPY_FREE_VARS", "MAKE_CELL"}
 _PACKAGE = __name__.split(".", maxsplit=1)[0]
-# Who shows texts. Others may keep them: `names.append(f"…")`.
-_SHOWING = {
-    *("print", "pprint", "write", "writelines", "echo", "secho", "display", "rule", "status"),
-    *("debug", "info", "warning", "warn", "error", "critical", "exception", "log"),
-    *("set_description", "set_description_str", "set_postfix", "set_postfix_str"),
+# Who shows texts, and nothing else: whatever else is called may keep them.
+_FUNCTIONS = {"print", "pprint", "display"}
+_METHODS = {  # the last word of what is called, and what the word before it must contain
+    **dict.fromkeys(("debug", "info", "warning", "error", "critical", "exception"), "log"),
+    **dict.fromkeys(("print", "rule"), "console"),
+    **dict.fromkeys(("echo", "secho"), ""),
+    **dict.fromkeys(("set_description", "set_description_str", "set_postfix_str"), ""),
+    "set_postfix": "",
+    "write": "std",  # sys.stdout, sys.stderr
+    "warn": "warnings",
+    "pprint": "pprint",
 }
 # What comes first tells: POP_TOP forgets a result, all others make something of it.
 _USES = (
@@ -63,13 +70,29 @@ def _is_percent(code: CodeType, at: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def _is_dropped(code: CodeType, at: int) -> bool:
-    names: set[str] = set()  # that the statement mentions
+    called: list[str] = []  # what the statement begins with: a.b.c
+    is_begun = False
     for step in dis.get_instructions(code):
-        ends = step.opname == "POP_TOP" or step.opname.startswith(_USES)
+        name = step.opname
+        ends = name == "POP_TOP" or name.startswith(_USES)
         if step.offset > at and ends:
-            return step.opname == "POP_TOP" and not names.isdisjoint(_SHOWING)
-        if ends:
-            names.clear()
-        elif step.opname != "LOAD_CONST" and isinstance(step.argval, str):
-            names.add(step.argval)
+            return name == "POP_TOP" and _shows(called)
+        if ends or name == "RESUME":
+            called, is_begun = [], False
+        elif name in _NOTHING or (is_begun and not called):
+            continue
+        elif not called and not is_begun and name.startswith("LOAD_"):
+            called, is_begun = [str(step.argval)], True
+        elif name in ("LOAD_ATTR", "LOAD_METHOD") and is_begun and len(called) < 99:
+            called.append(str(step.argval))
+        else:  # its arguments
+            called = [*called, *[""] * (99 - len(called))] if called else called
     return False
+
+
+def _shows(called: list[str]) -> bool:
+    words = [word for word in called if word]
+    if len(words) < 2:
+        return bool(words) and words[0] in _FUNCTIONS
+    wanted = _METHODS.get(words[-1])
+    return wanted is not None and wanted in words[-2].lower()

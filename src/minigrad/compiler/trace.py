@@ -21,7 +21,7 @@ from ..errors import TraceError
 from ..guard import calling_line
 from ..modes import is_recording, recording, tolerant, tracer, tracing
 from ..ops import OPS, TABLE, first_largest
-from ..scalar import Value, begin_pass, end_pass, recorded, refuse_inverted
+from ..scalar import Value, begin_pass, leave_pass, recorded, refuse_inverted
 from .maps import MAPS
 from .patches import patched
 from .reading import Condition, Inverted, Reading, close, plain_number
@@ -167,9 +167,21 @@ class Trace:
         while self._readings:
             reading = self._readings.pop()
             close(reading)
-            if sys.getrefcount(reading) > 2:  # this name, and the call itself
+            if sys.getrefcount(reading) > _ALONE:
                 found.append(reading)
         return found
+
+
+def _count_alone() -> int:
+    """How many references `Trace.close` sees to a reading that nobody else holds."""
+    things = [object()]
+    while things:
+        thing = things.pop()
+        count = sys.getrefcount(thing)
+    return count
+
+
+_ALONE = _count_alone()
 
 
 def _as_value(x: Any) -> Value:
@@ -202,22 +214,25 @@ def trace(
     scribe = scribe or Trace()
     with _lock, collector_off():
         entries = Entries()
-        _is_running = True
+        modes = (tolerant(), recording(), tracing(scribe))
         try:
+            _is_running = True
             with (
-                tolerant(),
-                recording(),
-                tracing(scribe),
+                modes[0],
+                modes[1],
+                modes[2],
                 patched(scribe),
                 recorded(scribe.nodes, entries.strange()),
             ):
                 results = [_as_value(x) for x in function(scribe)]
-            begin_pass()  # marks are in use
             try:
+                begin_pass()  # marks are in use
                 return _written(entries, scribe, arguments, results)
             finally:
-                end_pass()
+                leave_pass()
         finally:
+            for mode in modes[::-1]:
+                mode.close()
             entries.close()
             _is_running = False
 

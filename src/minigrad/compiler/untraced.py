@@ -7,7 +7,9 @@ be differentiated by the same arguments, by the same rules. See `StandIns`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import get_ident
 from typing import Any
 
 from .. import ieee
@@ -17,7 +19,23 @@ from ..scalar import Value
 from .pytree import Flat, Lifted, mapped
 from .reading import Reading, plain_number
 
-__all__ = ["StandIns"]
+__all__ = ["RUNNING", "StandIns", "uncompiled"]
+
+RUNNING: set[int] = set()  # threads in which compiled functions run as they are
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Have compiled functions that are called in this thread run as they are, too."""
+    here = get_ident()
+    if here in RUNNING:
+        yield
+        return
+    try:
+        RUNNING.add(here)
+        yield
+    finally:
+        RUNNING.discard(here)
 
 
 class StandIns:

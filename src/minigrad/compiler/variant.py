@@ -162,7 +162,8 @@ class Variant:
         self.outputs: Any = None
         whole: set[int] = set()  # arguments that are whole numbers
         tape = self._traced(function, flat, whole)
-        _put_first(tape, leading)
+        # How many of the first inputs the function reads at all.
+        self.leading_read = _put_first(tape, leading)
         # Operations; inputs and numbers are entries too, but nothing is done there.
         self.nodes = int(np.count_nonzero(np.asarray(tape.entries.code)[: len(tape)] >= 0))
         self.program = verify(group(tape), "group")
@@ -324,10 +325,13 @@ def _runs(slots: Any) -> list[Any]:
     return np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []
 
 
-def _put_first(tape: Tape, leading: Sequence[Value]) -> None:
-    """Have these Values be the first inputs, in this order, whether the trace met them or not."""
+def _put_first(tape: Tape, leading: Sequence[Value]) -> int:
+    """Have these Values be the first inputs, in this order, whether the trace met them or not.
+
+    Returns how many of them it has met.
+    """
     if not leading:
-        return
+        return 0
     entries = tape.entries
     known = dict(zip(map(id, entries.captured_values), entries.captured, strict=True))
     places = list(map(known.pop, map(id, leading), repeat(-1)))  # thousands: no loop of our own
@@ -336,6 +340,7 @@ def _put_first(tape: Tape, leading: Sequence[Value]) -> None:
     entries.captured = [at if at >= 0 else entries.add(INPUT) for at in places]
     entries.captured += known.values()
     tape.in_order = True
+    return len(places) - places.count(-1)
 
 
 def opened(output: Any, results: list[Any], leaves: Sequence[Value]) -> Any:
@@ -353,7 +358,7 @@ def opened(output: Any, results: list[Any], leaves: Sequence[Value]) -> Any:
     if isinstance(output, np.ndarray) and output.dtype.kind == "O":
         parts = [opened(part, results, leaves) for part in output.ravel()]
         return array_of(parts, output.shape)
-    if isinstance(output, np.ndarray):
+    if type(output) in _COPIED and not isinstance(output, set):
         return output.copy()
     if isinstance(output, _PLAIN) or not _holds_traced(output, {id(leaf) for leaf in leaves}):
         return output
@@ -417,6 +422,9 @@ def _kind(result: Any) -> Callable[[float], Any] | None:
     return kind if kind in (bool, int) else float
 
 
+_COPIED = (np.ndarray, set, bytearray)  # what a caller may change
+
+
 def filled(output: Any, make: Callable[[int], Any]) -> Any:
     """Put results into the shape of an output."""
     if isinstance(output, _Place):
@@ -430,4 +438,4 @@ def filled(output: Any, make: Callable[[int], Any]) -> Any:
         return {name: filled(part, make) for name, part in output.items()}
     if isinstance(output, np.ndarray) and output.dtype.kind == "O":
         return array_of([filled(part, make) for part in output.ravel()], output.shape)
-    return output.copy() if isinstance(output, np.ndarray) else output
+    return output.copy() if type(output) in _COPIED else output

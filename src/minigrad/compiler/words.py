@@ -9,7 +9,6 @@ from __future__ import annotations
 import dis
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
 from types import CodeType
 from typing import Any
 
@@ -28,6 +27,7 @@ _SAFE = {"LOAD_CONST", "LOAD_SMALL_INT"}  # a number or a text, which compares a
 
 # Names with which code reaches attributes that it does not mention,
 _REACHING = {"getattr", "vars", "dir", "__dict__", "attrgetter", "asdict", "astuple"}
+_REACHING |= {"format_map", "getattr_static", "getmembers"}
 # attributes, globals and modules that it has as texts,
 _BY_TEXT = _REACHING | {"hasattr", "setattr", "methodcaller", "globals", "locals"}
 _BY_TEXT |= {"__getattr__", "__getattribute__", "__setattr__"}
@@ -151,11 +151,17 @@ def _said(steps: list[dis.Instruction], at: int) -> str | None:
     rest = [step for step in steps[at + 1 : at + 12] if step.opname not in _NOTHING]
     if not rest or not rest[0].opname.startswith(("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF")):
         return None
-    for step, after in pairwise(rest[1:]):
-        if step.opname == "LOAD_CONST" and isinstance(step.argval, str):
-            # Else it is a part of the thing: getattr(things["a"], name).
-            return step.argval if after.opname.startswith(("LOAD_", "CALL", "PRECALL")) else None
-        if step.opname != "LOAD_ATTR":
+    at = 1
+    while at < len(rest) and rest[at].opname == "LOAD_ATTR":
+        at += 1
+    if at + 1 >= len(rest) or rest[at].opname != "LOAD_CONST":
+        return None
+    # Behind the name, the call; or what to take where there is none, and the call. Else the text is
+    # a part of something: things["a"], f"w{k}".
+    for after in rest[at + 1 : at + 3]:
+        if after.opname.startswith(("CALL", "PRECALL")):
+            return rest[at].argval if isinstance(rest[at].argval, str) else None
+        if not after.opname.startswith("LOAD_") or after.opname == "LOAD_ATTR":
             return None
     return None
 

@@ -154,7 +154,10 @@ static int same_content(char way, PyObject *now, PyObject *then)
 static Py_ssize_t first_other(PyObject *ways, PyObject *places, PyObject *then, Py_ssize_t at)
 {
     const char *way = PyBytes_AS_STRING(ways);
-    for (; at < PyList_GET_SIZE(places); at++)
+    Py_ssize_t count = PyBytes_GET_SIZE(ways); /* the lists may be growing */
+    count = count < PyList_GET_SIZE(places) ? count : PyList_GET_SIZE(places);
+    count = count < PyList_GET_SIZE(then) ? count : PyList_GET_SIZE(then);
+    for (; at < count; at++)
         if (!same_content(way[at], PyList_GET_ITEM(places, at), PyList_GET_ITEM(then, at)))
             return at;
     return -1;
@@ -164,7 +167,10 @@ static Py_ssize_t first_other(PyObject *ways, PyObject *places, PyObject *then, 
 static Py_ssize_t first_new_meaning(PyObject *spaces, PyObject *words, PyObject *then,
                                     PyObject *missing, Py_ssize_t at)
 {
-    for (; at < PyList_GET_SIZE(spaces); at++) {
+    Py_ssize_t count = PyList_GET_SIZE(spaces); /* as above */
+    count = count < PyList_GET_SIZE(words) ? count : PyList_GET_SIZE(words);
+    count = count < PyList_GET_SIZE(then) ? count : PyList_GET_SIZE(then);
+    for (; at < count; at++) {
         PyObject *now = PyDict_GetItemWithError(PyList_GET_ITEM(spaces, at),
                                                 PyList_GET_ITEM(words, at));
         if ((now ? now : missing) != PyList_GET_ITEM(then, at))
