@@ -183,6 +183,17 @@ def test_what_raises_uncompiled_raises_when_it_is_audited():
             f(1.0)
 
 
+def test_a_training_step_has_the_audit_of_its_loss():
+    function, numbers = unseen(2.0)
+    w = Value(1.0)
+    loss = minigrad.compile(lambda x: function(x * w), audit="always")
+    step = minigrad.train_step(loss, optim.SGD([w], lr=0.0))
+    step(1.0)
+    numbers["k"] = 9.0
+    with pytest.raises(AuditError):
+        step(1.0)
+
+
 def test_nan_and_inf_are_compared_as_such():
     f = minigrad.compile(lambda x: x.log(), audit="always")
     for x in (1.0, -1.0, 0.0, math.inf, math.nan):

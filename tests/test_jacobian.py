@@ -21,7 +21,8 @@ def outcome(function, xs, weights):
 
 @pytest.mark.parametrize("count", [2, 63, 64, 65, 200])
 @pytest.mark.parametrize("backend", ["numpy", "auto"])
-def test_gradients_of_many_results(count, backend):
+def test_gradients_of_many_results(count, backend, monkeypatch):
+    monkeypatch.setattr(minigrad.compiled, "_TABLE", 10**9)  # always from the table
     w = Value(0.7)
 
     def f(xs):
@@ -35,6 +36,16 @@ def test_gradients_of_many_results(count, backend):
     assert values == pytest.approx(right_values, rel=1e-14)
     assert grads == pytest.approx(right_grads, rel=1e-12)
     assert found == pytest.approx(w.grad, rel=1e-12)
+
+
+def test_a_table_that_takes_longer_than_the_function_is_not_made():
+    f = minigrad.compile(lambda xs: [x * 2 for x in xs])
+    xs = [Value(float(k)) for k in range(1000)]
+    with pytest.warns(RuntimeWarning, match="1000 results that depend on 1000 Values"):
+        results = f(xs)
+    sum(results).backward()
+    assert [x.grad for x in xs] == [2.0] * 1000
+    assert f.cache_info().eager_calls == 1
 
 
 def test_one_program_serves_them_all():

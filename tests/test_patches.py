@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import math
 import random
@@ -49,6 +50,45 @@ def test_an_overflow_raises_in_a_replay():
     f(1.0)
     with pytest.raises(OverflowError):
         f(1000.0)
+
+
+def test_what_was_caught_is_a_way_through_the_function():
+    """An entropy that skips what has no logarithm."""
+
+    def entropy(ps):
+        total = 0.0
+        for p in ps:
+            with contextlib.suppress(ValueError):
+                total = total - p * math.log(p.data)
+        return total
+
+    def power(x):
+        try:
+            return x * x.data**100
+        except OverflowError:
+            return x * 0
+
+    f, g = minigrad.compile(entropy), minigrad.compile(power)
+    for ps in ([0.0, 1.0], [0.5, 0.5], [1.0, 0.0], [0.25, 0.75]):
+        assert f(ps).data == pytest.approx(entropy([Value(p) for p in ps]).data)
+    for x in (1e300, 2.0, 1e200, 3.0):
+        assert g(x).data == pytest.approx(power(Value(x)).data)
+
+
+def test_a_function_of_math_is_followed_in_an_audit_and_uncompiled():
+    f = minigrad.compile(lambda t: math.exp(t) * 2, audit="always")
+    for x in (0.5, 1.0, 2.0):
+        value, grads = f.value_and_grad(x)
+        assert (value, grads.args[0]) == pytest.approx((2 * math.exp(x),) * 2)
+        assert f(x) == pytest.approx(2 * math.exp(x))
+    with minigrad.strict():
+        assert f.value_and_grad(1.0)[1].args[0] == pytest.approx(2 * math.e)
+        assert f(1.0) == pytest.approx(2 * math.e)
+
+
+def test_handed_on_it_asks_for_a_float_and_says_what_to_write():
+    with pytest.raises(TypeError, match=r"minigrad\.sin"):
+        minigrad.compile(lambda t, fn: fn(t))(1.0, math.sin)
 
 
 def test_isnan_can_choose():

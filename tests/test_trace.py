@@ -416,3 +416,12 @@ def test_whole_numbers_beyond_floats_are_exact(function):
     calls = [(1.0, n) for n in (0, 2, 1, 2, 0)]
     found, _ = replay(function, *calls)
     assert found == [function(Value(x), n).data for x, n in calls]
+
+
+def test_strict_inside_is_refused():
+    def f(x):
+        with minigrad.strict():
+            return x.log()
+
+    with pytest.raises(minigrad.TraceError, match="strict"):
+        minigrad.compile(f)(1.0)

@@ -50,11 +50,15 @@ class Batched(Made):
     """A function for many rows at once. Made by `vmap`."""
 
     def __init__(self, function: Callable[..., Any], backend: str, audit: Any = None) -> None:
+        if audit is None and isinstance(function, Compiled):
+            audit = function._audit.mode
         self._given = (function, backend, audit)
         self._compiled = Compiled(
             function.__wrapped__ if isinstance(function, Compiled) else function,
             backend,
-            audit=audit,
+            audit=function._audit.mode
+            if audit is None and isinstance(function, Compiled)
+            else audit,
         )
         functools.update_wrapper(self, self._compiled, updated=())
 
@@ -221,6 +225,8 @@ def _row(arg: Any) -> Any:
     """What the function gets of an argument for one row: the first."""
     if not isinstance(arg, np.ndarray):
         return arg
+    if isinstance(arg, np.ma.MaskedArray):
+        raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
     if arg.dtype.kind not in "fiu":
         raise TypeError(f"vmap: got an array of {arg.dtype}; give numbers.")
     if (

@@ -42,7 +42,7 @@ from .compiler.program import Program
 from .compiler.pytree import Flat, OpenNumber, flat_call, flatten, lifted, same_call
 from .compiler.reading import Reading
 from .compiler.trace import collector_off, turn
-from .compiler.untraced import RUNNING, StandIns, uncompiled
+from .compiler.untraced import RUNNING, StandIns
 from .compiler.variant import (
     BACKENDS,
     NotFinite,
@@ -62,6 +62,7 @@ _STRUCTURES = 256  # programs for other structures: beyond, those not used for l
 PATIENCE = 60.0  # seconds to wait for another thread that traces, where nothing else can be done
 _VARIANTS = 16  # ways through one structure: beyond, the function runs as it is
 _CHANGES = 2  # traces in a row that may change what the function reads: caches fill up once
+_TABLE = 100  # derivatives of all results by all operands that an operation is worth
 _STREAK = 32  # traces in a row without a replay that are still taken for a start
 T = TypeVar("T")
 
@@ -125,13 +126,16 @@ class Compiled(Made):
 
     # ---- calls ----------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns: its Values as fused nodes, numbers as numbers."""
         if tracer() is not None or in_strict() or (RUNNING and threading.get_ident() in RUNNING):
             # Inside another trace it is part of that one; strict() wants every line by itself, and
             # so does an audit.
             return self._as_it_is(args, kwargs)
-        done = self._replayed(args, kwargs, self._fused if is_recording() else self._plain)
+        try:
+            done = self._replayed(args, kwargs, self._fused if is_recording() else self._plain)
+        except _TooMany:
+            done = None
         return self._as_it_is(args, kwargs) if done is None else done[0]
 
     def _as_it_is(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -154,8 +158,7 @@ class Compiled(Made):
         """The same without a program; Values of the graph that nobody made here are parameters."""
         flat = flat_call(args, kwargs, self._fixed)
         given = StandIns(flat)
-        with uncompiled():
-            output = self._function(*given.args, **given.kwargs)
+        output = given.run(self._function)
         first = output[0] if isinstance(output, (list, tuple)) else output
         if isinstance(first, Reading):
             first = first.node
@@ -188,6 +191,8 @@ class Compiled(Made):
         stand still); the result then is a pair: for the arguments, and a `Gradients`.
         """
         refuse_in_trace("asks for hvp of a compiled function")
+        if not isinstance(args, (list, tuple)) or not isinstance(vectors, (list, tuple)):
+            raise TypeError("hvp(args, vectors): give tuples, f.hvp((x, y), (1.0, 0.0)).")
         along = Flat()
         shape = flatten(tuple(vectors), along) if vectors else None
         wanted = dict(parameters or {})
@@ -583,6 +588,14 @@ class Compiled(Made):
         self, variant: Variant, flat: Flat, operands: tuple[Value, ...]
     ) -> tuple[Any] | None:
         """Several results: their derivatives are computed when somebody asks for them."""
+        if len(variant.kinds) * len(operands) > _TABLE * variant.nodes + 10_000:
+            self._uncompiled(
+                f"{self.__name__} returns {len(variant.kinds)} results that depend on "
+                f"{len(operands)} Values in {variant.nodes} operations. A table of all derivatives "
+                "takes longer than the function itself, so such calls run uncompiled. Compile what "
+                "makes one number of the results, a loss."
+            )
+            raise _TooMany
         settle()
         numbers = self._numbers(variant, flat)
         if numbers is None:
@@ -677,6 +690,10 @@ class Bound(Made):
         if name == "_compiled":  # not made yet, as while it is copied
             raise AttributeError(name)
         return getattr(self._compiled, name)
+
+
+class _TooMany(Exception):  # noqa: N818 - a message, nobody's mistake
+    """There are so many results that a call had better run uncompiled."""
 
 
 class Ways:

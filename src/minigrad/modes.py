@@ -50,21 +50,22 @@ def on_change(listener: Callable[[int], None]) -> None:
     _listeners.append(listener)
 
 
-def _count(change: int) -> None:
+def _count(change: int) -> bool:
     global _open_blocks
     with _lock:
         _open_blocks += change
         for listener in _listeners:
             listener(_open_blocks)
+    return True
 
 
 class _Block:
     """One `with`, from enter to exit. A task that inherited it sees when it closes."""
 
-    __slots__ = ("is_open", "on", "outer")
+    __slots__ = ("is_counted", "is_open", "on", "outer")
 
     def __init__(self, on: Any, outer: _Block | None) -> None:
-        self.on, self.outer, self.is_open = on, outer, True
+        self.on, self.outer, self.is_open, self.is_counted = on, outer, True, False
 
 
 Setting = ContextVar[_Block | None]
@@ -230,9 +231,9 @@ class _Mode:
 
     def __enter__(self) -> Self:
         block = _Block(self._on, self._setting.get())
-        _count(+1)  # first: one too many makes nothing wrong, see `on_change`
         self._blocks.append(block)
         self._setting.set(block)
+        block.is_counted = _count(+1)
         return self
 
     def __exit__(
@@ -245,7 +246,8 @@ class _Mode:
         block.is_open = False
         if self._setting.get() is block:  # else it was opened in another context, and is inert now
             self._setting.set(block.outer)
-        _count(-1)
+        if block.is_counted:
+            _count(-1)
 
     def close(self) -> None:
         """Close what is open: an interrupt may come between entering and the block itself."""
@@ -309,6 +311,11 @@ class strict(_Mode):  # noqa: N801
     """
 
     _setting = _strict
+
+    def __enter__(self) -> Self:
+        """A program does not look at each number: strict() belongs around the call."""
+        refuse_in_trace("opens a strict() block")
+        return super().__enter__()
 
 
 class tolerant(_Mode):  # noqa: N801

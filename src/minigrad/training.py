@@ -51,6 +51,8 @@ class TrainStep(Made):
                 "of minigrad.optim."
             )
         function = loss.__wrapped__ if isinstance(loss, Compiled) else loss
+        if audit is None and isinstance(loss, Compiled):
+            audit = loss._audit.mode
         self.function: Callable[..., Any] = function
         self._loss = loss
         self.optimizer = optimizer

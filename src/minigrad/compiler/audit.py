@@ -24,7 +24,7 @@ from ..names import plural
 from ..scalar import Value, gradients_and_scale
 from .pytree import Flat
 from .reading import Reading, plain_number
-from .untraced import StandIns, uncompiled
+from .untraced import StandIns
 from .variant import Variant, opened, place_of
 
 __all__ = [
@@ -146,8 +146,8 @@ def difference(function: Callable[..., Any], variant: Variant, flat: Flat, here:
     What the function raises goes to whoever called it, as it would uncompiled.
     """
     given = StandIns(flat)
-    with recording(), uncompiled():
-        output = function(*given.args, **given.kwargs)
+    with recording():
+        output = given.run(function)
     results: list[Any] = []
     shape = opened(output, results, given.leaves)
     if not _alike(variant.outputs, shape, results):

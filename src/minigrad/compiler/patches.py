@@ -46,9 +46,13 @@ _MAY_OVERFLOW = ("exp", "expm1", "sinh", "cosh")
 
 
 @contextmanager
-def patched(scribe: Scribe) -> Iterator[None]:
-    """Have the functions of this room in force while a function is traced."""
-    plain = [(room, name, getattr(room, name)) for room, name in _PATCHES]
+def patched(scribe: Scribe, *rooms: Any) -> Iterator[None]:
+    """Have the functions of this room in force while a function is traced; or those of some rooms.
+
+    Whoever calls sees to it that nobody else does: see `trace.turn`.
+    """
+    wanted = [place for place in _PATCHES if not rooms or place[0] in rooms]
+    plain = [(room, name, getattr(room, name)) for room, name in wanted]
     try:  # first: Ctrl-C may come in between
         for room, name, function in plain:
             setattr(room, name, _PATCHES[room, name](scribe, function))
@@ -140,11 +144,15 @@ def _function(name: str) -> Any:
 
     def opened(scribe: Scribe, plain: Any) -> Any:
         def compute(*arguments: Any) -> Any:
-            x = arguments[0] if len(arguments) == 1 else None
-            if not isinstance(x, (Reading, Argument)) or x.scribe is not scribe:
+            x: Any = arguments[0] if len(arguments) == 1 else None
+            if getattr(x, "scribe", None) is not scribe:
                 return plain(*arguments)
-            read = x if isinstance(x, Reading) else x._read()
-            number = plain(read.number)  # raises as it would outside
+            read: Any = x if isinstance(x, Reading) else x._read()
+            try:
+                number = plain(read.number)
+            except (ValueError, OverflowError):  # as outside, where somebody may catch it
+                read._settled()
+                raise
             # A guard: and at other calls too. A nan passes here, and tells nothing of others.
             if not is_defined(read) or (name in _MAY_OVERFLOW and not abs(number) < inf):
                 return plain(read._settled())
@@ -160,7 +168,7 @@ def _function(name: str) -> Any:
 
 def _is_nan(scribe: Scribe, plain: Any) -> Any:
     def compute(x: Any) -> Any:
-        if isinstance(x, (Reading, Argument)) and x.scribe is scribe:
+        if getattr(x, "scribe", None) is scribe:
             read = x if isinstance(x, Reading) else x._read()
             return read != read  # noqa: PLR0124 - only a nan is
         return plain(x)

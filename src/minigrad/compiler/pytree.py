@@ -322,9 +322,19 @@ def lifted(tree: Any) -> Any:
 class Lifted(Value):
     """A float as a Value; compared, asked for its truth or rounded, it is still that number."""
 
+    scribe: Any = None  # who follows it, if anybody does: see `untraced`
+
     @property
     def _traced_node(self) -> Value:
         return self
+
+    def _read(self) -> Reading:
+        return Reading(self.scribe, self, self.data)
+
+    def __float__(self) -> Any:
+        if self.scribe is None:
+            return self.data
+        return super().__float__()
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Value) and not isinstance(other, Lifted):

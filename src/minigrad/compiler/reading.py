@@ -22,7 +22,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from math import ceil, floor, inf, trunc
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -140,7 +140,11 @@ class Reading:
         if not isinstance(other, Reading) and not is_number(other):
             return NotImplemented
         numbers = (_number(other), self.number) if swapped else (self.number, _number(other))
-        number = compute(*numbers)  # raises as it would outside, before a node is made
+        try:
+            number = compute(*numbers)
+        except ArithmeticError:  # as outside, where somebody may catch it
+            _plain(other), self._settled()
+            raise
         reach = EXACT
         if isinstance(number, int):
             reach = _reach(compute, self, other)
@@ -211,7 +215,11 @@ class Reading:
         power = _plain(other)
         if self.scribe is None or modulus is not None or not is_number(power):
             return pow(self._settled(), power, modulus)
-        number = self.number**power  # raises as it would outside
+        try:
+            number = self.number**power
+        except ArithmeticError:
+            self._settled()
+            raise
         if isinstance(number, int):
             if abs(number) >= EXACT or not isinstance(power, int):
                 return self._settled() ** power
@@ -230,7 +238,11 @@ class Reading:
             return other ** (self._as_exponent() if self.is_int else self._traced_node)
         if self.scribe is None or self.is_int or not is_number(other) or other <= 0:
             return other ** self._settled()
-        number = other**self.number
+        try:
+            number = other**self.number
+        except ArithmeticError:
+            self._settled()
+            raise
         if not abs(number) < inf:
             return other ** self._settled()
         return _finite(Reading(self.scribe, other**self.node, number))
@@ -439,6 +451,13 @@ class Argument(Value):
 
     def __hash__(self) -> int:
         return hash(self._read())
+
+    def __float__(self) -> NoReturn:
+        raise TypeError(
+            "a number that a compiled function was given is a Value inside, to have derivatives. "
+            "Write minigrad.sin(t) or t.sin(); math.sin(t) is followed too, where it is called by "
+            "that name. For the number alone: t.data."
+        )
 
     # Steps have no slope, so the number will do; it leaves a guard.
 

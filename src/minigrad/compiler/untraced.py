@@ -7,7 +7,8 @@ be differentiated by the same arguments, by the same rules. See `StandIns`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from typing import Any
@@ -16,8 +17,10 @@ from .. import ieee
 from ..graph import topological_order
 from ..ops import first_largest
 from ..scalar import Value
+from .patches import patched
 from .pytree import Flat, Lifted, mapped
 from .reading import Reading, plain_number
+from .trace import turn
 
 __all__ = ["RUNNING", "StandIns", "uncompiled"]
 
@@ -54,7 +57,11 @@ class StandIns:
     def _real(self, x: Any) -> Any:
         if id(x) in self._fixed:
             return x
-        leaf = Value(x.data, label=x.label) if isinstance(x, Value) else Lifted(x)
+        if isinstance(x, Value):
+            leaf: Value = Value(x.data, label=x.label)
+        else:
+            leaf = lifted = Lifted(x)
+            lifted.scribe = self
         self.leaves.append(leaf)
         return leaf
 
@@ -63,6 +70,14 @@ class StandIns:
         self.whole[id(leaf)] = len(self.leaves)
         self.leaves.append(leaf)
         return Reading(self, leaf, int(x))
+
+    def run(self, function: Callable[..., Any]) -> Any:
+        """Run the function, and whatever is compiled in it, as it is; `math` keeps numbers open."""
+        with turn() as is_ours, uncompiled():
+            if not is_ours:
+                return function(*self.args, **self.kwargs)
+            with patched(self, math):
+                return function(*self.args, **self.kwargs)
 
     def wholes(self) -> list[int]:
         """List the positions of whole numbers that were used as such."""
