@@ -2379,6 +2379,10 @@ def test_one_of_our_functions_for_another_is_a_change():
         "getattr(cfg, 'k' if flag else 'j')",
         "getattr(cfg, 'k')",
         "getattr(outer.inner, 'k', 1.0)",
+        "getattr(outer.inner, 'k', lambda: 1.0)",
+        "getattr(cfg, f'{name}')",
+        "getattr(cfg, '' + name)",
+        "getattr(cfg, '%s' % name)",
     ],
 )
 def test_getattr_with_a_name_from_somewhere(body):

@@ -158,10 +158,12 @@ def _said(steps: list[dis.Instruction], at: int) -> str | None:
         return None
     # Behind the name, the call; or what to take where there is none, and the call. Else the text is
     # a part of something: things["a"], f"w{k}".
-    for after in rest[at + 1 : at + 3]:
-        if after.opname.startswith(("CALL", "PRECALL")):
+    for after in rest[at + 1 : at + 4]:
+        name = after.opname
+        if name.startswith(("CALL", "PRECALL")):
             return rest[at].argval if isinstance(rest[at].argval, str) else None
-        if not after.opname.startswith("LOAD_") or after.opname == "LOAD_ATTR":
+        is_default = name.startswith("LOAD_") or name == "MAKE_FUNCTION"  # a lambda
+        if not is_default or name == "LOAD_ATTR":
             return None
     return None
 
