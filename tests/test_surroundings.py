@@ -1748,7 +1748,7 @@ def an_array_without_dimensions():
 @row
 def the_shape_of_an_array():
     numbers = np.zeros((2, 3))
-    return lambda x: x * numbers.shape[0], lambda: setattr(numbers, "shape", (3, 2))
+    return lambda x: x * numbers.shape[0], lambda: numbers.resize((3, 2), refcheck=False)
 
 
 @row
