@@ -21,7 +21,7 @@ import numpy as np
 from ..coerce import as_float, is_number
 from ..quick import refill
 from ..scalar import Value
-from .reading import Reading, Scribe, rest_by, rest_of
+from .reading import EXACT, Reading, Scribe, rest_by, rest_of
 
 __all__ = [
     "Flat",
@@ -39,7 +39,6 @@ __all__ = [
     "same_call",
 ]
 
-_EXACT = 2**53  # whole numbers beyond have no float of their own
 _STATIC = (str, bytes, bool, np.bool_, NoneType)
 _MADE_AFRESH = (FunctionType, MethodType, partial)  # often, and alike each time
 _PLAIN = {float, int, complex, bool, str, bytes, NoneType}
@@ -126,7 +125,7 @@ def flatten(tree: Any, flat: Flat) -> Any:
         flat.numbers.append(tree)
         return float
     if kind is int:
-        if -_EXACT <= tree <= _EXACT:
+        if -EXACT <= tree <= EXACT:
             flat.numbers.append(float(tree))
             return int
         return ("number", tree)
@@ -184,7 +183,7 @@ def _flatten_sequence(tree: Sequence[Any], kind: type, flat: Flat) -> Any:
         return (kind, len(tree), float)
     if kinds == {int} or all(each is int or issubclass(each, np.integer) for each in kinds):
         whole = tree if kinds == {int} else list(map(int, tree))
-        if max(whole) <= _EXACT and min(whole) >= -_EXACT:
+        if max(whole) <= EXACT and min(whole) >= -EXACT:
             flat.numbers.extend(map(float, whole))
             return (kind, len(tree), int)
     return (kind, tuple([flatten(part, flat) for part in tree]))
@@ -242,7 +241,7 @@ def _kind_of(array: Any) -> Any:
     """Tell what an array of numbers is taken for: float, int, or None for too large ones."""
     if array.dtype.kind == "f":
         return float
-    if array.size and (array.max() > _EXACT or array.min() < -_EXACT):
+    if array.size and (array.max() > EXACT or array.min() < -EXACT):
         return None
     return int
 
@@ -448,7 +447,7 @@ def mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) -
     if kind in _STATIC:
         return tree
     if kind is int or isinstance(tree, np.integer):
-        return whole(tree) if -_EXACT <= tree <= _EXACT else tree
+        return whole(tree) if -EXACT <= tree <= EXACT else tree
     if kind is list or kind is tuple:
         parts = [mapped(part, real, whole) for part in tree]
         return parts if kind is list else tuple(parts)
