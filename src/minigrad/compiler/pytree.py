@@ -7,7 +7,6 @@ Lists, tuples, dicts and NumPy arrays may hold both, nested as deep as one likes
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,7 +20,7 @@ import numpy as np
 from ..coerce import as_float, is_number
 from ..quick import refill
 from ..scalar import Value
-from .reading import EXACT, Reading, Scribe, rest_by, rest_of
+from .reading import EXACT, Reading, Scribe, Stepped
 
 __all__ = [
     "Flat",
@@ -318,7 +317,7 @@ def lifted(tree: Any) -> Any:
     return mapped(tree, lambda x: x if isinstance(x, Value) else Lifted(x), lambda x: x)
 
 
-class Lifted(Value):
+class Lifted(Stepped, Value):
     """A float as a Value; compared, asked for its truth or rounded, it is still that number."""
 
     scribe: Any = None  # who follows it, if anybody does: see `untraced`
@@ -350,38 +349,8 @@ class Lifted(Value):
     def __hash__(self) -> int:
         return hash(self.data)
 
-    def __round__(self, *digits: int) -> Any:
-        return round(self.data, *digits)
-
-    def __int__(self) -> Any:
-        return int(self.data)
-
-    def __trunc__(self) -> int:
-        return math.trunc(self.data)
-
-    def __floor__(self) -> int:
-        return math.floor(self.data)
-
-    def __ceil__(self) -> int:
-        return math.ceil(self.data)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self.data // other
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return other // self.data
-
-    def __mod__(self, other: Any) -> Any:
-        return rest_of(self, self.data, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return rest_by(other, self, self.data)
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
+    def _number(self) -> float:
+        return self.data
 
 
 def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any:

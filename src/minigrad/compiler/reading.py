@@ -37,10 +37,9 @@ __all__ = [
     "Inverted",
     "Reading",
     "Scribe",
+    "Stepped",
     "close",
     "plain_number",
-    "rest_by",
-    "rest_of",
 ]
 
 EXACT = 2**53  # whole numbers beyond have no float of their own
@@ -422,7 +421,53 @@ def close(reading: Reading) -> None:
     reading.scribe = reading._node = reading._source = None
 
 
-class Argument(Value):
+class Stepped:
+    """What a float answers like a number also where it is a Value: steps have no slope."""
+
+    def _number(self) -> float:
+        """The number; asked while a function is traced, it leaves a guard."""
+        raise NotImplementedError
+
+    def __round__(self, *digits: int) -> Any:
+        return round(self._number(), *digits)
+
+    def __int__(self) -> Any:
+        return int(self._number())
+
+    def __trunc__(self) -> int:
+        return trunc(self._number())
+
+    def __floor__(self) -> int:
+        return floor(self._number())
+
+    def __ceil__(self) -> int:
+        return ceil(self._number())
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._number() // _plain(other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _plain(other) // self._number()
+
+    def __mod__(self, other: Any) -> Any:
+        """The rest grows with the number: a slope of 1, until the next step."""
+        if isinstance(other, Value):
+            return NotImplemented
+        return Value(self._number() % _plain(other), (self,), (1.0,))
+
+    def __rmod__(self, other: Any) -> Any:
+        """What is taken off is a whole number of times the divisor."""
+        number, other = self._number(), _plain(other)
+        return Value(other % number, (self,), (-(other // number),))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+
+class Argument(Stepped, Value):
     """A float that a traced function was given: a Value to compute with, a number to compare.
 
     A Value is equal to itself alone, and always true. Outside, the argument is a float, so tests of
@@ -459,52 +504,9 @@ class Argument(Value):
             "that name. For the number alone: t.data."
         )
 
-    # Steps have no slope, so the number will do; it leaves a guard.
-
-    def __round__(self, *digits: int) -> Any:
-        return round(self._read(), *digits)
-
-    def __int__(self) -> Any:
-        return int(self._read())
-
-    def __trunc__(self) -> int:
-        return trunc(self._read())
-
-    def __floor__(self) -> int:
-        return floor(self._read())
-
-    def __ceil__(self) -> int:
-        return ceil(self._read())
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._read() // other
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return other // self._read()
-
-    def __mod__(self, other: Any) -> Any:
-        return rest_of(self, self._read()._settled(), _plain(other))
-
-    def __rmod__(self, other: Any) -> Any:
-        return rest_by(_plain(other), self, self._read()._settled())
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
-
-
-def rest_of(node: Value, number: float, other: Any) -> Any:
-    """`node % other`: the rest grows with the number, with a slope of 1, until the next step."""
-    if isinstance(other, Value):
-        return NotImplemented
-    return Value(number % other, (node,), (1.0,))
-
-
-def rest_by(other: Any, node: Value, number: float) -> Any:
-    """`other % node`: what is taken off is a whole number of times the divisor."""
-    return Value(other % number, (node,), (-(other // number),))
+    def _number(self) -> float:
+        number: float = self._read()._settled()
+        return number
 
 
 class Condition(Reading):
