@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan
+from types import SimpleNamespace
 from typing import Any
 
 from scalar_code import TESTS
@@ -110,6 +111,8 @@ class Ledger:
         who = self.whos.setdefault((name, *(x.who for x in operands)), id(node))
         if name in ("sub", "div") and operands[0].who == operands[1].who and isfinite(y):
             return Entry(y, 0.0, doubts, False, (), who)  # 0 or 1, whatever the operand is
+        if name in ("div", "pow"):
+            error = max(error, _by_quotient(name, y, *operands))
         if name in _CHOICES:  # one of the operands, whatever the slope is said to be
             error = max(x.error for x in operands)
         terms: tuple[float, ...] = ()
@@ -131,9 +134,13 @@ class Ledger:
 
     # ---- what is no node of its own -------------------------------------------------------------
 
-    def held(self, x: Value) -> Value:
+    def mathematics(self) -> SimpleNamespace:
+        """What the rules of the op table are run with: a number that they hold keeps its error."""
+        return SimpleNamespace(**{**vars(VALUES), "number": self.held})
+
+    def held(self, x: Any) -> Value:
         """The number of `x`, which no gradient passes but errors do."""
-        leaf = Value(x.data)
+        leaf = Value(x.data if isinstance(x, Value) else x)
         self.put(leaf, self.entry(x))
         return leaf
 
@@ -143,6 +150,12 @@ class Ledger:
         known = self.entry(x)
         self.put(node, replace(known, doubts=known.doubts | doubts))
         return node
+
+
+def _by_quotient(name: str, y: float, a: Entry, b: Entry) -> float:
+    """The error that a divisor or a base brings, where the slope itself is below all floats."""
+    x, power = (b, 1.0) if name == "div" else (a, abs(b.number))
+    return abs(y) * power * (x.error / abs(x.number)) if x.number else 0.0
 
 
 def _is_exact(name: str, y: float, operands: list[Entry]) -> bool:
@@ -261,7 +274,7 @@ def evaluate(tree: Any, values: list[Any], ledger: Ledger) -> Any:
         return ledger.doubted(evaluate(tree[2:][at], values, ledger), 0)
     if plain in ("softmax", "log_softmax"):
         xs = [evaluate(x, values, ledger) for x in tree[2:]]
-        found = OPS[plain].value(VALUES, *xs)[int(tree[1])]
+        found = OPS[plain].value(ledger.mathematics(), *xs)[int(tree[1])]
         return found if isinstance(found, Value) else Value(found)
     xs = [evaluate(x, values, ledger) for x in tree[1:]]
     if word in TESTS:
@@ -297,5 +310,5 @@ def evaluate(tree: Any, values: list[Any], ledger: Ledger) -> Any:
     if word == "builtin.sum":
         return sum(xs)
     if plain == "logsumexp":
-        return OPS[plain].value(VALUES, *xs)
+        return OPS[plain].value(ledger.mathematics(), *xs)
     return minigrad.scalar.apply(OPS[plain], *xs)
