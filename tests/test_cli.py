@@ -11,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import minigrad
+from minigrad import cli, expr
 from minigrad.cli import app
+from minigrad.explain import explain_all
 
 
 def run(*arguments):
@@ -157,6 +159,17 @@ def test_explain_all_or_one_and_as_json():
     assert (only["variable"], only["gradient"], only["paths"]) == ("b", -4.0, 1)
     (cut,) = json.loads(run("explain", "a+a", "a=1", "--top", "1", "--json").output)
     assert cut["rest"] == {"paths": 1, "sum": 1.0}
+
+
+def test_many_variables_take_one_pass(monkeypatch):
+    names = [f"x{k}" for k in range(200)]
+    asked, passes = [], []
+    monkeypatch.setattr(cli, "names", lambda program: asked.append(1) or expr.names(program))
+    monkeypatch.setattr(cli, "explain_all", lambda *given: passes.append(1) or explain_all(*given))
+    done = run("explain", "+".join(names), *(f"{name}=1" for name in names))
+    assert done.exit_code == 0
+    assert "x0: 1 (x0 → x0+x1 → + " in done.output
+    assert (len(asked), len(passes)) == (1, 1)
 
 
 def test_steps_right_and_broken():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import sys
 
 import pytest
 from hypothesis import given
@@ -125,6 +126,22 @@ def test_all_nodes_at_once_is_each_node_alone():
     order = topological_order(result)
     together = explain_all(result, top=2)
     assert [str(e) for e in together] == [str(explain(result, node, top=2)) for node in order]
+
+
+def test_some_variables_in_one_pass_is_each_of_them_alone(monkeypatch):
+    xs = [Value(float(k), label=f"x{k}") for k in range(1, 8)]
+    y = xs[0]
+    for x in xs[1:]:
+        y = (y * x + x).tanh()
+    alone = [explain(y, x, top=3) for x in xs]
+    room = sys.modules[explain.__module__]
+    orders = []
+    monkeypatch.setattr(
+        room, "topological_order", lambda root: orders.append(root) or topological_order(root)
+    )
+    together = explain_all(y, 3, xs)
+    assert [found.to_json() for found in together] == [found.to_json() for found in alone]
+    assert len(orders) == 1
 
 
 def test_no_path():

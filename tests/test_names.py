@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 
 import pytest
@@ -9,8 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad
-from minigrad import Value
-from minigrad.names import brief, name_of, owner, plural, readable, spell, width_of
+from minigrad import Value, gradcheck, names, play, steps, view
+from minigrad.explain import explain_all
+from minigrad.names import (
+    LONGEST,
+    brief,
+    cut,
+    name_of,
+    owner,
+    plural,
+    readable,
+    short,
+    short_name,
+    spell,
+    width_of,
+)
 
 # The hard labels: Graphviz's and HTML's own languages, controls, bidi, what is no character.
 HARD = [
@@ -59,6 +73,105 @@ def test_unreadable_characters_are_named():
 
 def test_wide_characters_take_two_columns():
     assert [width_of(text) for text in ("ab", "漢字", "e\u0301", "")] == [2, 4, 1, 0]
+
+
+@given(st.text(st.sampled_from("ab漢é\u0301\0\u202e\ud800 "), max_size=400) | st.sampled_from(HARD))
+def test_a_text_is_cut_at_the_last_character_that_has_room(text):
+    shown = readable(text)
+    kept = cut(shown)
+    assert short(text) == kept
+    assert width_of(kept) <= LONGEST
+    if kept != shown:
+        assert kept.endswith("…")
+        assert shown.startswith(kept[:-1])
+        beyond = shown[: len(kept)]
+        assert width_of(beyond) >= LONGEST or len(shown) > 4 * LONGEST
+    elif shown:
+        assert width_of(shown) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a" * 60, "a" * 60),
+        ("a" * 61, "a" * 59 + "…"),
+        ("漢" * 30, "漢" * 30),
+        ("漢" * 31, "漢" * 29 + "…"),
+        ("e\u0301" * 61, "e\u0301" * 59 + "…"),
+        ("e" + "\u0301" * 9000, "e" + "\u0301" * 239 + "…"),  # marks without end
+    ],
+)
+def test_where_a_text_is_cut(text, kept):
+    assert cut(text) == kept
+
+
+class Counted:
+    """`unicodedata`, counting the characters that somebody asks about."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __getattr__(self, name):
+        def ask(*arguments):
+            self.asked += 1
+            return getattr(unicodedata, name)(*arguments)
+
+        return ask
+
+
+def looks(root):
+    """Everything that shows labels."""
+    for picture in (view.to_svg, view.to_text, view.to_json, view.draw_dot, play):
+        picture(root)
+    root._repr_mimebundle_()
+    for found in explain_all(root):
+        found.text(), found.equation, found.to_json()
+    "\n".join(map(str, steps(root)))
+    gradcheck(lambda x: x * 2.0, [root._operands[1]]).text()
+
+
+@pytest.mark.parametrize("piece", ["é\0", "漢\x1b", "\u0301\u202e", "ab"])
+def test_labels_are_looked_at_in_linear_time(piece, monkeypatch):
+    def characters_asked_about(size):
+        counted = Counted()
+        monkeypatch.setattr(names, "unicodedata", counted)
+        a = Value(2.0, label=piece * size)
+        looks((a + 1.0) * Value(3.0, label="b" + piece * size))
+        return counted.asked
+
+    once, twice = characters_asked_about(500), characters_asked_about(1000)
+    assert twice <= 2 * once + 1000
+
+
+def test_a_label_that_is_used_often_is_not_written_out_each_time():
+    x = Value(0.5, label="\0" * 10_000)
+    y = x
+    for _ in range(40):  # each mention of x in a frame, a path or a headline would be 60 kB
+        y = y * x
+    assert len(play(y).html) < 20 * 60_000
+    for found in explain_all(y):
+        assert len(found.text()) < 20_000
+
+
+def test_a_long_path_names_its_ends_only(monkeypatch):
+    y = x = Value(0.5, label="x")
+    for _ in range(300):
+        y = y.tanh()
+    (term,) = explain_all(y, variables=[x])[0].terms
+    named = []
+    room = sys.modules["minigrad.explain"]  # under its name the package has the function
+    monkeypatch.setattr(room, "short_name", lambda node: named.append(node) or "n")
+    assert term.path.count("n") == 12
+    assert len(named) == 12
+
+
+def test_short_names_are_names_that_are_cut():
+    a, b = Value(2.0, label="a"), Value(3.0, label="b" * 100)
+    assert short_name(a * 2.0) == "a*2"
+    assert short_name(b) == "b" * 59 + "…"
+    assert width_of(short_name(b * b)) == LONGEST
+    assert name_of(b * b) == "b" * 100 + "*" + "b" * 100
+    assert owner(b) == "b" * 59 + "…"
 
 
 def test_nodes_are_called_by_label_number_or_operation():

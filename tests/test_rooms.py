@@ -17,8 +17,8 @@ ROOT = Path(__file__).parent.parent
 # A room may import rooms of a lower rank only.
 RANK = {
     **dict.fromkeys(["errors", "version", "ops", "ieee", "arrays", "coerce", "modes", "files"], 0),
-    **dict.fromkeys(["shim", "engines", "abilities", "callables", "terminal"], 0),
-    **dict.fromkeys(["graph", "guard", "cheader", "names"], 1),
+    **dict.fromkeys(["shim", "engines", "abilities", "callables", "names"], 0),
+    **dict.fromkeys(["graph", "guard", "cheader", "terminal"], 1),
     "node": 2,
     **dict.fromkeys(["scalar", "bulk"], 3),
     **dict.fromkeys(["functions", "record"], 4),

@@ -16,7 +16,7 @@ from rich.table import Table
 from . import view
 from .check import diagnose
 from .errors import ExpressionError
-from .explain import explain as explain_gradient
+from .explain import explain_all
 from .expr import FUNCTIONS, NUMBER, evaluate, names, parse
 from .files import write_atomically
 from .lab.commands import app as lab_app
@@ -181,7 +181,7 @@ def explain(
     if of is not None and of not in variables:
         raise ExpressionError(f"--of {of}: the variables are {', '.join(variables)}.")
     chosen = [variable for name, variable in variables.items() if of in (None, name)]
-    explanations = [explain_gradient(result, variable, top) for variable in chosen]
+    explanations = explain_all(result, top, chosen)
     if as_json:
         put(json.dumps([found.as_dict() for found in explanations], allow_nan=False))
         return
@@ -242,7 +242,8 @@ def _evaluated(
     variables = _variables(assignments or [])
     program = parse(expression)
     result = evaluate(program, variables)
-    unused = [name for name in variables if name not in names(program)]
+    used = set(names(program))
+    unused = [name for name in variables if name not in used]
     if unused:
         raise ExpressionError(
             f"the expression has no {', '.join(unused)}; leave out "

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .abilities import ABILITIES
 from .graph import operands_of, topological_order
-from .names import brief, json_number, name_of, plural
+from .names import brief, json_number, name_of, plural, short_name
 from .record import check_root, links, untouched
 from .scalar import Value
 
@@ -41,12 +42,12 @@ class Term:
     @property
     def path(self) -> str:
         """The way up: `a → a*b → + → *`."""
-        return " → ".join(_shortened([name_of(node) for node in self.nodes]))
+        return " → ".join(_shortened(self.nodes, short_name))
 
     @property
     def factors(self) -> str:
         """The local derivatives along the way: `3 · 1 · -2`."""
-        return " · ".join(_shortened([brief(local) for local in self.locals])) or "1"
+        return " · ".join(_shortened(self.locals, brief)) or "1"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,9 +69,9 @@ class Explanation:
     @property
     def equation(self) -> str:
         """The sum in one line, its terms in the order in which the expression was written."""
-        name = name_of(self.variable)
+        name = short_name(self.variable)
         if not self.paths:
-            text = f"{name}: no path leads to {name_of(self.result)}, so the gradient is 0"
+            text = f"{name}: no path leads to {short_name(self.result)}, so the gradient is 0"
             is_swapped = any(node is self.result for node in topological_order(self.variable))
             return f"{text} (the other way there is: swap the two)" if is_swapped else text
         written = sorted(self.terms, key=lambda term: term.positions)
@@ -88,16 +89,18 @@ class Explanation:
             rows.append((brief(self.rest), plural(self.rest_paths, "more path"), ""))
         first, second = (max(len(row[k]) for row in rows) for k in (0, 1))
         lines = [f"  {a:>{first}}  =  {b:<{second}}   {c}".rstrip() for a, b, c in rows]
-        head = f"{name_of(self.variable)}: {brief(self.gradient)}, the sum of "
-        return "\n".join([f"{head}{plural(self.paths, 'path')} to {name_of(self.result)}", *lines])
+        head = f"{short_name(self.variable)}: {brief(self.gradient)}, the sum of "
+        return "\n".join(
+            [f"{head}{plural(self.paths, 'path')} to {short_name(self.result)}", *lines]
+        )
 
     def table(self) -> Table:
         """Return the paths as a table for rich."""
         from rich.table import Table  # only who asks for a table needs rich
         from rich.text import Text
 
-        result = name_of(self.result) if self.result.label else "the result"
-        title = f"gradient of {result} with respect to {name_of(self.variable)}"
+        result = short_name(self.result) if self.result.label else "the result"
+        title = f"gradient of {result} with respect to {short_name(self.variable)}"
         table = Table(title=Text(title), show_footer=True)
         table.add_column("path", footer=Text(f"{plural(self.paths, 'path')} in all"))
         table.add_column("local derivatives", justify="right")
@@ -149,12 +152,17 @@ def explain(result: Value, variable: Value, top: int = 10) -> Explanation:
     return down.explanation(variable)
 
 
-def explain_all(result: Value, top: int = 10) -> list[Explanation]:
-    """Explain the gradient with respect to every node, in topological order, in one pass."""
+def explain_all(
+    result: Value, top: int = 10, variables: Iterable[Value] | None = None
+) -> list[Explanation]:
+    """Explain the gradient with respect to each of the variables, in one pass.
+
+    By default they are all the nodes under the result, in topological order.
+    """
     check_root(result, "explain_all")
     _check_top(top)
     down = _Downwards(result, top)
-    return [down.explanation(node) for node in down.order]
+    return [down.explanation(node) for node in (down.order if variables is None else variables)]
 
 
 def _check_top(top: int) -> None:
@@ -258,8 +266,12 @@ def _sum(parts: list[tuple[float, str]]) -> str:
     return " ".join(texts)
 
 
-def _shortened(names: list[str]) -> list[str]:
-    return names if len(names) <= 14 else [*names[:6], f"… {len(names) - 12} more …", *names[-6:]]
+def _shortened(things: Sequence[Any], show: Callable[[Any], str]) -> list[str]:
+    """Show all of them, or the first and the last; those between are not looked at."""
+    if len(things) <= 14:
+        return [show(thing) for thing in things]
+    ends = [show(thing) for thing in (*things[:6], *things[-6:])]
+    return [*ends[:6], f"… {len(things) - 12} more …", *ends[6:]]
 
 
 ABILITIES["explain"] = explain

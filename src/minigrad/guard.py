@@ -12,6 +12,7 @@ from typing import Any
 
 from . import ieee
 from .errors import NonFiniteError, NotDifferentiableError, StaleDataError
+from .names import readable, short
 from .ops import TABLE
 
 __all__ = [
@@ -79,7 +80,7 @@ def check_gradient(node: Any, operand: Any, before: float) -> None:
     if not isfinite(operand.grad) and isfinite(before) and isfinite(node.grad):
         raise NonFiniteError(
             f"backward through {node._op!r}{_made_at(node)} took the gradient of "
-            f"{operand.label or repr(operand)} to {operand.grad}, coming from a gradient of "
+            f"{short(operand.label) or repr(operand)} to {operand.grad}, coming from a gradient of "
             f"{node.grad}. The local derivative is not finite there: keep away from that point."
         )
 
@@ -103,7 +104,7 @@ def calling_line() -> str:
         if not ours and module not in ("copy", "pickle"):  # these call us on the user's behalf
             break
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return f"{readable(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def same(a: float, b: float) -> bool:
@@ -125,7 +126,7 @@ def _made_at(node: Any) -> str:
 def _spell(node: Any) -> str:
     """Write a node as a call with labels and numbers: `log(x=0.0)`."""
     arguments = [
-        f"{argument.label}={number}" if getattr(argument, "label", "") else str(number)
+        f"{short(argument.label)}={number}" if getattr(argument, "label", "") else str(number)
         for argument, number in zip(node._arguments(), numbers(node), strict=True)
     ]
-    return f"{TABLE[node._code].name if node._code else node._op}({', '.join(arguments)})"
+    return f"{TABLE[node._code].name if node._code else short(node._op)}({', '.join(arguments)})"

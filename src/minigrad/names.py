@@ -9,10 +9,27 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["brief", "json_number", "name_of", "owner", "plural", "readable", "spell", "width_of"]
+__all__ = [
+    "LONGEST",
+    "brief",
+    "cut",
+    "json_number",
+    "name_of",
+    "owner",
+    "plural",
+    "readable",
+    "short",
+    "short_name",
+    "spell",
+    "width_of",
+]
 
+LONGEST = 60  # columns of a name in a picture or among others in a line
+
+_MARKED = 4  # characters to a column at most: accents, vowel signs
 _JOINERS = "\u200c\u200d"  # invisible, harmless, and part of words and emoji
 _INFIX = frozenset(["+", "-", "*", "/", "**"])
 
@@ -28,7 +45,8 @@ def readable(text: Any) -> str:
     Control characters become their pictures (newline ␊, NUL ␀), and what turns text around, is
     invisible or is no character at all its number, as in ⟨U+202E⟩.
     """
-    return "".join(map(_visible, str(text)))
+    text = str(text)
+    return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def _visible(character: str) -> str:
@@ -46,37 +64,64 @@ def _visible(character: str) -> str:
 
 def width_of(text: str) -> int:
     """Count the columns that a text takes in a font of fixed width: wide characters take two."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
-def name_of(node: Any) -> str:
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, longest: int = LONGEST) -> str:
+    """Shorten a text to so many columns, with … at its end.
+
+    What comes after them is not looked at, and neither are marks without end on one letter.
+    """
+    used = kept = 0
+    for k, character in enumerate(text):
+        used += _columns(character)
+        if used > longest or k >= _MARKED * longest:
+            return text[:kept] + "…"
+        if used < longest:  # there is room for the … after this character
+            kept = k + 1
+    return text
+
+
+def short(text: Any) -> str:
+    """Show a text as `readable` does, and cut it."""
+    return cut(readable(str(text)[: _MARKED * LONGEST + 1]))
+
+
+def name_of(node: Any, show: Callable[[Any], str] = readable) -> str:
     """Call a node by its label, else by its number, by `a*b`, or by its operation."""
     if node.label:
-        return readable(node.label)
-    op = readable(node._op) or "result"
+        return show(node.label)
     rare = node._rare
     if rare is not None and len(rare.operands) > 3:
-        return op  # a long sum; reading all its operands for every mention of it would take long
+        return _operation(node)  # reading all the operands of a long sum would take long
     operands = node._operands
     if not operands:
         return brief(node.data)
     if all(operand.label or not operand._operands for operand in operands):
-        return spell(node, [readable(x.label) if x.label else brief(x.data) for x in operands])
-    return op
+        return spell(node, [show(x.label) if x.label else brief(x.data) for x in operands])
+    return _operation(node)
+
+
+def short_name(node: Any) -> str:
+    """Call a node in few columns, where many are named or one of them often."""
+    return cut(name_of(node, short))
 
 
 def owner(node: Any) -> str:
     """Call a node as one who has a `.grad`: `a`, `(a*b)`, `(+)`."""
-    name = name_of(node)
+    name = short_name(node)
     return name if node.label else f"({name})"
 
 
 def spell(node: Any, operands: list[str]) -> str:
     """Write a node's operation on what its operands are called: `a*b`, `tanh(n)`, `2*(-3)`."""
-    op = readable(node._op) or "result"
+    op = _operation(node)
     if len(operands) == 2 and op in _INFIX:
         return op.join(map(_bracketed, operands))
     if len(operands) == 1 and op.startswith("**"):  # the exponent is part of the op
@@ -84,6 +129,10 @@ def spell(node: Any, operands: list[str]) -> str:
     if len(operands) > 4:
         operands = [*operands[:2], "…", operands[-1]]
     return f"{op}({', '.join(operands)})"
+
+
+def _operation(node: Any) -> str:
+    return short(node._op) or "result"
 
 
 def _bracketed(name: str) -> str:

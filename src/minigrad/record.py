@@ -21,7 +21,7 @@ from typing import Any
 from .graph import topological_order
 from .guard import same
 from .modes import watching
-from .names import brief, json_number, name_of, owner, spell
+from .names import brief, json_number, name_of, owner, short_name, spell
 from .scalar import Value, begin_pass, end_pass, gradients, run_by_hand
 
 __all__ = [
@@ -51,7 +51,7 @@ class Forward:
 
     def __str__(self) -> str:
         numbers = spell(self.node, [brief(operand.data) for operand in self.operands])
-        return f"{name_of(self.node)}: {numbers} = {brief(self.data)}"
+        return f"{short_name(self.node)}: {numbers} = {brief(self.data)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

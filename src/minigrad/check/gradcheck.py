@@ -27,7 +27,7 @@ from ..derivatives import jvp
 from ..graph import topological_order
 from ..guard import same
 from ..modes import is_recording, tolerant
-from ..names import brief, json_number, plural, readable, width_of
+from ..names import brief, cut, json_number, plural, readable, width_of
 from ..nn import Module
 from ..ops import TABLE
 from ..record import links, untouched
@@ -70,7 +70,7 @@ class Row:
         """Write the row for a table."""
         numbers = [brief(x, 10) for x in (self.value, self.ours, self.oracle)]
         errors = [brief(x, 2) for x in (self.absolute, self.relative, self.ulp, self.oracle_error)]
-        return [self.name, *numbers, self.against, *errors, self.verdict]
+        return [cut(self.name), *numbers, self.against, *errors, self.verdict]
 
 
 _HEAD = ["input", "value", "ours", "oracle", "asked"]

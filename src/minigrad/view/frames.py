@@ -12,7 +12,7 @@ from typing import Any
 
 from ..explain import Explanation, explain_all
 from ..graph import topological_order
-from ..names import brief, name_of, owner, plural
+from ..names import brief, name_of, owner, plural, short_name
 from ..record import Forward, Step, forward_steps, overwritten, steps
 from .scene import Scene
 
@@ -92,7 +92,7 @@ def _forward(step: Forward, place: dict[int, int], arrow: dict[tuple[int, int], 
     head = str(step).removesuffix(result)
     return _frame(
         "forward",
-        f"Forward: {name_of(step.node)}",
+        f"Forward: {short_name(step.node)}",
         head + result,
         asked=f"{head}?",
         units=[k],
@@ -151,7 +151,8 @@ def _overwrite(step: Step, place: dict[int, int], arrow: dict[tuple[int, int], i
 
 
 def _headline(step: Step) -> str:
-    return f"Backward: {name_of(step.node)} passes its gradient on to {name_of(step.operand)}"
+    node, operand = short_name(step.node), short_name(step.operand)
+    return f"Backward: {node} passes its gradient on to {operand}"
 
 
 def _reason(step: Step, share: str) -> str:

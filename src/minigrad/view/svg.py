@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from ..names import plural, readable, width_of
+from ..names import plural, readable, short, width_of
 from .layout import Layout, Point, layout
 from .placing import PORT_GAP
 from .scene import Scene, Unit
@@ -27,7 +27,6 @@ PADDING = 8.0
 HEIGHT = 26.0  # of an operation and of a row of cells
 STALK = 12.0  # from the operation to its value
 HEAD = 7.0  # an arrow's head
-LONGEST = 60  # columns of a label; the rest of it is in the tooltip
 
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 INK, EDGE, PAPER = "#1b1f24", "#5b6573", "#ffffff"
@@ -56,7 +55,7 @@ class _Box:
         self, unit: Unit, operands: int, is_flat: bool, room: tuple[int, int] = (0, 0)
     ) -> None:
         self.unit, self.is_flat = unit, is_flat
-        label = _cut(readable(unit.label))
+        label = short(unit.label)  # the rest of it is in the tooltip
         if unit.count > 1:
             label = f"{label} ×{unit.count:,}".lstrip()
         data, grad = f"data {span(unit.data)}", f"grad {span(unit.grad)}"
@@ -74,7 +73,7 @@ class _Box:
         else:
             self.cell_sizes = [(max(widths), HEIGHT - 4)] * len(widths)
             self.box = (max(widths), (HEIGHT - 4) * len(widths))
-        self.op = _cut(readable(unit.op)) + (" …" if unit.hidden else "")
+        self.op = short(unit.op) + (" …" if unit.hidden else "")
         self.op_size = (0.0, 0.0)
         if self.op:
             along = max(HEIGHT, PORT_GAP * (operands - 1) + 18)
@@ -247,15 +246,6 @@ def _curve(points: Sequence[Point]) -> str:
     start, *rest = points
     controls = " ".join(f"{_n(p.x)} {_n(p.y)}" for p in rest)
     return f"M{_n(start.x)} {_n(start.y)}C{controls}" if rest else ""
-
-
-def _cut(text: str) -> str:
-    """Shorten a label to LONGEST columns."""
-    if width_of(text) <= LONGEST:
-        return text
-    while width_of(text) >= LONGEST:
-        text = text[:-1]
-    return text + "…"
 
 
 def _n(x: float) -> str:

@@ -18,6 +18,7 @@ def text_of(scene: Scene) -> str:
     operands: list[list[int]] = [[] for _ in scene.units]
     for arrow in scene.arrows:
         operands[arrow.target].append(arrow.source)
+    called = [_name(unit) for unit in scene.units]
     lines: list[str] = []
     written: set[int] = set()
     # The stack holds what is still to write: a unit, what stands before its line, and before the
@@ -26,12 +27,11 @@ def text_of(scene: Scene) -> str:
     depth = {len(scene.units) - 1: 0}
     while stack:
         place, before, below = stack.pop()
-        unit = scene.units[place]
         if place in written and operands[place]:
-            lines.append(f"{before}{_name(unit)} (above)")
+            lines.append(f"{before}{called[place]} (above)")
             continue
         written.add(place)
-        lines.append(before + _line(unit))
+        lines.append(f"{before}{called[place]}{_numbers(scene.units[place])}")
         if operands[place] and depth[place] >= DEEP:
             lines.append(f"{below}└── …")
             continue
@@ -53,10 +53,10 @@ def _anonymous(unit: Unit) -> str:
     return "number" if unit.is_leaf else "result"
 
 
-def _line(unit: Unit) -> str:
+def _numbers(unit: Unit) -> str:
     many = f" ×{unit.count:,}" if unit.count > 1 else ""
     hidden = f"   (… {plural(unit.hidden, 'operand')} not drawn)" if unit.hidden else ""
-    return f"{_name(unit)}{many}   data {span(unit.data)}   grad {span(unit.grad)}{hidden}"
+    return f"{many}   data {span(unit.data)}   grad {span(unit.grad)}{hidden}"
 
 
 def span(numbers: Span) -> str:
