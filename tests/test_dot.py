@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pictures import diamond, neuron, twice
 from test_names import HARD
 
-from minigrad import GraphvizMissingError, Value, draw_dot, trace, view
+from minigrad import GraphvizMissingError, Value, draw_dot, files, trace, view
 from minigrad.names import readable
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -151,6 +151,20 @@ def test_other_formats_say_what_to_install_and_write_nothing(no_dot, kind, tmp_p
         with pytest.raises(GraphvizMissingError, match=f"{kind} pictures .*apt install graphviz"):
             attempt()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_source_is_written_whole(tmp_path, monkeypatch):
+    dot = draw_dot(diamond())
+    assert dot.save("source.gv", directory=tmp_path / "new") == str(tmp_path / "new" / "source.gv")
+    written = tmp_path / "new" / "source.gv"
+    assert written.read_text(encoding="utf-8") == dot.source
+    written.write_text("old", encoding="utf-8")
+    assert dot.save(skip_existing=True) == str(written)
+    monkeypatch.setattr(files.os, "fsync", lambda _: (_ for _ in ()).throw(OSError("no room")))
+    with pytest.raises(OSError, match="no room"):
+        dot.save()
+    assert written.read_text(encoding="utf-8") == "old"
+    assert list(written.parent.iterdir()) == [written]
 
 
 def test_a_changed_picture_is_not_drawn_without_the_change(no_dot):

@@ -42,6 +42,24 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
         twin._scene, twin._rankdir, twin._drawn = self._scene, self._rankdir, self._drawn
         return twin
 
+    def save(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        skip_existing: bool | None = False,
+    ) -> str:
+        """Write the source, whole or not at all; return its path."""
+        if filename is not None:
+            self.filename = os.fspath(filename)
+        if directory is not None:
+            self.directory = os.fspath(directory)
+        path: str = self.filepath
+        if not (skip_existing and os.path.exists(path)):
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            write_atomically(path, self.source.encode(self.encoding))
+        return path
+
     def pipe(
         self,
         format: str | None = None,  # noqa: A002 - here and below: Graphviz's own parameters
