@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import codecs
+import io
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import minigrad
-from minigrad import terminal
-
-
-@pytest.fixture(autouse=True)
-def handler():
-    codecs.register_error("minigrad.spell", terminal._spelled)
+from minigrad import cli
+from minigrad.terminal import put_json, put_table
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,13 @@ def handler():
         ("a → b", "a -> b"),
         ("x² ≠ y", "x^2 != y"),
         ("¿Qué ves? Número", "Que ves? Numero"),
-        ("ﬁ\N{SNOWMAN}\udce9\U0001f600", "fi???"),  # also half a pair, as in the name of a file
+        ("2 · 3 × ∂L/∂λ", "2 * 3 x dL/dlambda"),
+        ("½ 2⁵³ x₁ Ω µ", "1/2 2^53 x1 Omega mu"),
+        ("┌─┐ │└╴╱ ║╔═ ┃┏━ ╭╮", "+-+ |`-/ |+- |+- ++"),
+        ("e\u0301 👩\u200d🔬", "e <U+1F469><U+1F52C>"),
+        ("␛[31m␡␀", "\\x1b[31m\\x7f\\x00"),  # pictures of control characters
+        # What has no spelling keeps its number; also half a pair, as in the name of a file.
+        ("ﬁ\N{SNOWMAN}\udce9\U0001f600", "fi<U+2603><U+DCE9><U+1F600>"),
     ],
 )
 def test_what_the_encoding_lacks_is_spelled_out(text, spelled):
@@ -43,7 +49,249 @@ def test_no_character_of_our_own_texts_becomes_a_question_mark():
         for character in path.read_text(encoding="utf-8")
         if not character.isascii()
     }
-    pictures = set(re.findall("[\u2400-\u2421]", "".join(ours)))  # of control characters
     assert len(ours) > 10
-    unreadable = {c for c in ours - pictures if "?" in c.encode("ascii", "minigrad.spell").decode()}
-    assert unreadable == set()
+    spelled = {c: c.encode("ascii", "minigrad.spell").decode() for c in ours}
+    assert {c for c, text in spelled.items() if "?" in text or "<U+" in text} == set()
+
+
+# ---- every command in every encoding ------------------------------------------------------------
+
+ENCODINGS = ["ascii", "latin-1", "cp437", "cp1252", "cp850", "koi8-r", "shift_jis", "utf-16"]
+
+SICK = """class Value:
+    def __init__(self, data, children=()):
+        self.data, self.grad = data, 0.0
+        self._prev, self._backward = children, lambda: None
+    def __add__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        out = Value(self.data + other.data, (self, other))
+        def _backward():
+            self.grad = out.grad  # → ∂ é
+            other.grad = out.grad
+        out._backward = _backward
+        return out
+    def __mul__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        out = Value(self.data * other.data, (self, other))
+        def _backward():
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
+        out._backward = _backward
+        return out
+    def backward(self):
+        order, seen = [], set()
+        def visit(node):
+            if id(node) not in seen:
+                seen.add(id(node))
+                for child in node._prev:
+                    visit(child)
+                order.append(node)
+        visit(self)
+        self.grad = 1.0
+        for node in reversed(order):
+            node._backward()
+"""
+
+EXPRESSION = ["(a*b + c) * (a - c)", "a=2", "b=3", "c=4"]
+COMMANDS = {
+    "grad": ["grad", *EXPRESSION],
+    "grad json": ["grad", *EXPRESSION, "--json"],
+    "draw": ["draw", *EXPRESSION],
+    "draw file": ["draw", *EXPRESSION, "-o", "größe_∂.txt", "--force"],
+    "play": ["play", *EXPRESSION, "-o", "größe_∂.html", "--force"],
+    "explain": ["explain", *EXPRESSION],
+    "explain cut": ["explain", "a+a+a+a", "a=1", "--top", "2"],
+    "explain json": ["explain", *EXPRESSION, "--json"],
+    "steps": ["steps", *EXPRESSION, "--overwrite"],
+    "doctor": ["doctor", "engine.py"],
+    "doctor page": ["doctor", "engine.py", "--html", "größe.html", "--force"],
+    "doctor nothing": ["doctor", "nö.py"],
+    "labs": ["lab", "--lang", "es"],
+    "labs json": ["lab", "--lang", "es", "--json"],
+    "lab break": ["lab", "break", "order", "--lang", "es", "--force"],
+    "lab check": ["lab", "check", "--lang", "es"],
+    "lab reset": ["lab", "reset", "--lang", "es"],
+    "lab versions": ["lab", "versions", "7", "--diff", "--lang", "es"],
+    "help": ["--help"],
+    **{f"help {name}": [name, "--help"] for name in ("grad", "draw", "play", "doctor", "lab")},
+    "mistake": ["grad", "a → b", "a=1"],
+    "no value": ["grad", "a", "b=…"],
+    "no such lab": ["lab", "break", "óptimo", "--lang", "es"],
+    "no such command": ["grád"],
+    "no such option": ["doctor", "--→"],
+    "no folder": ["draw", *EXPRESSION, "-o", "nö/x.svg"],
+}
+
+
+def printed(arguments, encoding, monkeypatch):
+    """Run a command here; decode what it prints strictly."""
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2)]
+    monkeypatch.setattr(sys, "stdout", streams[0])
+    monkeypatch.setattr(sys, "stderr", streams[1])
+    monkeypatch.setattr(sys, "argv", ["minigrad", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out, err = (bytes(stream.buffer.getvalue()).decode(encoding) for stream in streams)
+    return ended.value.code or 0, out, err
+
+
+def check_columns(text):
+    """Table rows have their bars where the frame has its corners."""
+    lines = text.splitlines()
+    frames = [line for line in lines if line.startswith("+--")]
+    rows = [line for line in lines if line.startswith("|") and line.endswith("|")]
+    assert not frames or {len(line) for line in rows} <= {len(line) for line in frames}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")  # so that nothing is wrapped, here or there
+    Path("engine.py").write_text(SICK, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_in_every_encoding(name, place, monkeypatch):
+    if name in ("lab check", "lab reset"):
+        printed(COMMANDS["lab break"], "utf-8", monkeypatch)
+    in_full = printed(COMMANDS[name], "utf-8", monkeypatch)
+    made = {path: path.read_bytes() for path in place.iterdir() if path.is_file()}
+    assert in_full[1] + in_full[2]
+    fast = ENCODINGS if "doctor" not in name and "lab" not in name else ENCODINGS[:4]
+    for encoding in fast:
+        code, out, err = printed(COMMANDS[name], encoding, monkeypatch)
+        assert code == in_full[0]
+        for mine, full in ((out, in_full[1]), (err, in_full[2])):
+            assert len(mine.splitlines()) == len(full.splitlines()), (encoding, mine)
+            assert re.findall(r"\d+\.?\d*", mine) == re.findall(r"\d+\.?\d*", full), encoding
+            assert mine.count("?") == full.count("?"), (encoding, mine)
+            check_columns(mine)
+        # What is written to files does not depend on the terminal.
+        assert {path: path.read_bytes() for path in made} == made
+
+
+def in_the_locale_c(*arguments):
+    bare = {key: text for key, text in os.environ.items() if not key.startswith(("LC_", "LANG"))}
+    bare.pop("PYTHONIOENCODING", None)
+    return subprocess.run(
+        [sys.executable, "-m", "minigrad", *arguments],
+        env={**bare, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        encoding="ascii",
+        check=False,
+    )
+
+
+def test_the_locale_c(place):
+    done = in_the_locale_c("explain", *EXPRESSION)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "a: -6 (a -> a*b -> + -> *) + 10 (a -> a-c -> *) = 4" in done.stdout
+    check_columns(done.stdout)
+    done = in_the_locale_c("draw", *EXPRESSION, "-o", "größe.svg")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (place / "größe.svg").read_text(encoding="utf-8").startswith("<svg")
+    done = in_the_locale_c("doctor", "nö→.py")
+    assert done.returncode == 2
+    assert "there is no such file" in done.stdout
+
+
+def test_tables_are_laid_out_as_they_are_shown(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    put_table(("→", "n"), [("∂", "1"), ("[b]…\x1b[0m", "2")], right=(1,), footers=("½", ""))
+    text = stream.buffer.getvalue().decode("ascii")
+    assert {len(line) for line in text.splitlines()} == {len(text.splitlines()[0])}
+    assert "[b]...\\x1b[0m" in text
+
+
+# ---- what would do something --------------------------------------------------------------------
+
+EVIL = "\x1b[2J\x9b31m\x07\r\b\x7f\x85\u202e\u2066\u2028\x0b\x1c"
+
+
+def check_tame(text):
+    assert [c for c in text if c != "\n" and not c.isprintable()] == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["grad", f"a{EVIL}", "a=1"],
+        ["grad", "a\r\v\x1c\x85 +\u2028 a", "a=1"],  # white space to the parser
+        ["grad", "a", f"a={EVIL}"],
+        ["grad", "a", f"{EVIL}=1"],
+        ["grad", "1", f"--{EVIL}"],
+        ["explain", "a", "a=1", "--of", EVIL],
+        ["explain", "a", "a=1", "--top", EVIL],
+        ["draw", "a", "a=1", "-o", f"{EVIL}.svg"],
+        ["draw", "a", "a=1", "-o", f"{EVIL}.png"],
+        ["draw", "a", "a=1", "-o", f"{EVIL}/x.svg"],
+        ["draw", "a", "a=1", "--rankdir", EVIL],
+        ["play", "a", "a=1", "-o", f"{EVIL}.txt"],
+        ["play", "a", "a=1", "-o", f"{EVIL}.html"],
+        ["steps", f"{EVIL}(a)", "a=1"],
+        ["doctor", f"{EVIL}.py"],
+        ["doctor", f"engine.py:{EVIL}"],
+        ["doctor", "evil.py"],
+        ["doctor", "evil.py", "--json"],
+        ["doctor", "worse.py"],
+        ["doctor", "engine.py", "--html", f"{EVIL}/x.html"],
+        ["doctor", "engine.py", EVIL],
+        ["lab", "break", EVIL],
+        ["lab", "break", "order", f"lab-{EVIL}"],
+        ["lab", "check", f"lab-{EVIL}"],
+        ["lab", "check", EVIL],
+        ["lab", "reset", f"lab-{EVIL}"],
+        ["lab", "--lang", EVIL],
+        ["lab", EVIL],
+        [EVIL],
+        [f"--{EVIL}"],
+    ],
+    ids=lambda arguments: re.sub("[^a-z ]", "", " ".join(arguments))[:30],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_no_text_of_the_user_does_anything_to_the_terminal(arguments, encoding, place, monkeypatch):
+    (place / "evil.py").write_text(
+        SICK.replace("# → ∂ é", f"# {EVIL}".replace("\r", "").replace("\u2028", "")),
+        encoding="utf-8",
+    )
+    (place / "worse.py").write_text(f"raise ValueError({EVIL!r})", encoding="utf-8")
+    if "lab" in arguments and f"lab-{EVIL}" in arguments and "break" not in arguments:
+        printed(["lab", "break", "order", f"lab-{EVIL}"], encoding, monkeypatch)
+        engine = place / f"lab-{EVIL}" / "engine.py"
+        engine.write_text(f"raise ValueError({EVIL!r})", encoding="utf-8")
+    for _ in range(2):
+        code, out, err = printed(arguments, encoding, monkeypatch)
+        assert code in (0, 1, 2)
+        check_tame(out)
+        check_tame(err)
+        assert out + err
+
+
+def test_json_for_programs_is_tame_and_whole(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    put_json({"label": EVIL + "\ud800é"})
+    text = stream.buffer.getvalue().decode("ascii")
+    check_tame(text)
+    assert json.loads(text) == {"label": EVIL + "\ud800é"}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+@pytest.mark.parametrize(
+    "arguments", [["--version"], ["--help"], COMMANDS["grad"], ["lab"], ["doctor", "nothing.py"]]
+)
+def test_an_output_that_cannot_be_written_is_a_sentence(arguments):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "minigrad", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "minigrad: the output cannot be written (No space left on device).\n",
+    )

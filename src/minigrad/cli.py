@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from typer.core import TyperGroup
 
 from . import view
 from .check import diagnose
@@ -20,16 +19,51 @@ from .explain import explain_all
 from .expr import FUNCTIONS, NUMBER, evaluate, names, parse
 from .files import write_atomically
 from .lab.commands import app as lab_app
-from .names import json_number
+from .names import cut, json_number, readable
 from .record import Seed
 from .record import steps as record_steps
 from .scalar import Value
-from .terminal import put, show_what_can_be_shown
+from .terminal import (
+    complain,
+    put,
+    put_json,
+    put_rich,
+    put_table,
+    reporting,
+    show_what_can_be_shown,
+    shown,
+    silence,
+)
 from .version import __version__
 
 __all__ = ["app", "main"]
 
+
+class _Group(TyperGroup):
+    """The commands; what typer itself complains of may hold any text, too."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _readable_complaints():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _readable_complaints():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _readable_complaints() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        is_help = type(error).__name__ == "NoArgsIsHelpError"  # typer's own text
+        if hasattr(error, "format_message") and hasattr(error, "message") and not is_help:
+            error.message = shown(str(error.message), sys.stderr.encoding or "utf-8")
+        raise
+
+
 app = typer.Typer(
+    cls=_Group,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -63,33 +97,13 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
-        with _reporting(function.__name__):
+        with reporting(function.__name__, ExpressionError):
             function(*args, **kwargs)
 
     return app.command(
         context_settings={"ignore_unknown_options": True},
         epilog=f"Operators: + - * / **. Functions: {', '.join(FUNCTIONS)}.",
     )(run)
-
-
-@contextmanager
-def _reporting(command: str) -> Iterator[None]:
-    """Turn a mistake into one sentence and exit code 2."""
-    try:
-        yield
-    except BrokenPipeError:  # whoever reads our output has had enough
-        raise
-    except (ExpressionError, OSError) as error:
-        # The text is the user's own: nothing in it is markup, an emoji code or to be wrapped.
-        console = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
-        console.print(f"minigrad {command}: {_as_sentence(error)}", markup=False)
-        raise typer.Exit(2) from None
-
-
-def _as_sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}."
-    return str(error)
 
 
 Expression = Annotated[str, typer.Argument(help="such as '(a*b + c) * (a - c)'")]
@@ -111,7 +125,7 @@ def grad(expression: Expression, assignments: Assignments = None, as_json: AsJso
         result.backward()
         result = result.data
     if as_json:
-        put(json.dumps(_report(expression, result, variables), allow_nan=False))
+        put_json(_report(expression, result, variables))
     else:
         _print_table(expression, result, variables)
 
@@ -144,7 +158,7 @@ def draw(
     ending = output.suffix.lower()
     if ending not in writers:
         raise ExpressionError(
-            f"{output}: the ending {output.suffix!r} is not known; write one of "
+            f"{readable(output)}: the ending {output.suffix!r} is not known; write one of "
             f"{', '.join(writers)} (minigrad play makes .html)."
         )
     _write(output, writers[ending], force)
@@ -164,7 +178,9 @@ def play(
     result = _graph(expression, assignments)
     _check_direction(rankdir)
     if output.suffix.lower() not in (".html", ".htm"):
-        raise ExpressionError(f"{output}: the player is a page; name a file that ends in .html.")
+        raise ExpressionError(
+            f"{readable(output)}: the player is a page; name a file that ends in .html."
+        )
     _write(output, lambda: view.play(result, rankdir).html, force)
 
 
@@ -183,12 +199,11 @@ def explain(
     chosen = [variable for name, variable in variables.items() if of in (None, name)]
     explanations = explain_all(result, top, chosen)
     if as_json:
-        put(json.dumps([found.as_dict() for found in explanations], allow_nan=False))
+        put_json([found.as_dict() for found in explanations])
         return
-    console = Console(highlight=False, emoji=False)
     for found in explanations:
-        console.print(str(found), markup=False, soft_wrap=True)
-        console.print(found.table())
+        put(str(found))
+        put_rich(found)
 
 
 @_command
@@ -202,7 +217,7 @@ def steps(
     result = _graph(expression, assignments)
     played = record_steps(result, overwrite=overwrite)
     if as_json:
-        put(json.dumps([step.as_dict() for step in played], allow_nan=False))
+        put_json([step.as_dict() for step in played])
     else:
         put("\n".join(map(str, [Seed(result), *played])))
 
@@ -225,13 +240,15 @@ def doctor(
     path, colon, class_name = subject.rpartition(":")
     if not colon or not class_name.isidentifier():  # also C:\\engine.py
         path, class_name = subject, ""
-    with _reporting("doctor"):
+    with reporting("doctor", ExpressionError):
         if page is not None:
             _check_new(page, force)  # before the work is done
-    report = diagnose(path, class_name)
-    put(report.to_json() if as_json else report.text())
-    if page is not None:
-        with _reporting("doctor"):
+        report = diagnose(path, class_name)
+        if as_json:
+            put_json(report.as_dict())
+        else:
+            put(report.text())
+        if page is not None:
             _write(page, report.to_html, force, quietly=as_json)
     raise typer.Exit(report.exit_code)
 
@@ -274,14 +291,14 @@ def _check_direction(rankdir: str) -> None:
 
 def _check_new(path: Path, force: bool) -> None:
     if path.exists() and not path.is_dir() and not force:
-        raise ExpressionError(f"{path} exists already; add --force to overwrite it.")
+        raise ExpressionError(f"{readable(path)} exists already; add --force to overwrite it.")
 
 
 def _write(path: Path, make: Callable[[], str], force: bool, quietly: bool = False) -> None:
     _check_new(path, force)
     write_atomically(path, make())
     if not quietly:
-        put(f"wrote {path}")
+        put(f"wrote {readable(path)}")
 
 
 def _variables(assignments: list[str]) -> dict[str, Value]:
@@ -317,20 +334,21 @@ def _report(expression: str, result: float, variables: dict[str, Value]) -> dict
 
 
 def _print_table(expression: str, result: float, variables: dict[str, Value]) -> None:
-    console = Console(highlight=False, emoji=False)
-    console.print(f"{expression} = {result:.10g}", markup=False, soft_wrap=True)
-    if not variables:
-        return
-    table = Table()
-    table.add_column("variable")
-    table.add_column("value", justify="right")
-    table.add_column("gradient", justify="right")
-    for name, variable in variables.items():
-        table.add_row(name, f"{variable.data:.10g}", f"{variable.grad:.10g}")
-    console.print(table)
+    put(f"{' '.join(expression.split())} = {result:.10g}")
+    if variables:
+        put_table(
+            ("variable", "value", "gradient"),
+            [(cut(name), f"{v.data:.10g}", f"{v.grad:.10g}") for name, v in variables.items()],
+            right=(1, 2),
+        )
 
 
 def main() -> None:
     """Run the command line."""
     show_what_can_be_shown()
-    app()
+    try:
+        app()
+    except OSError as error:  # of the output itself, such as a full disk behind it
+        complain(f"minigrad: the output cannot be written ({error.strerror}).")
+        silence()
+        sys.exit(2)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,8 +23,10 @@ from .graph import operands_of, topological_order
 from .names import brief, json_number, name_of, plural, short_name
 from .record import check_root, links, untouched
 from .scalar import Value
+from .terminal import table_of
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
 __all__ = ["Explanation", "Term", "explain", "explain_all"]
@@ -94,22 +96,21 @@ class Explanation:
             [f"{head}{plural(self.paths, 'path')} to {short_name(self.result)}", *lines]
         )
 
-    def table(self) -> Table:
-        """Return the paths as a table for rich."""
-        from rich.table import Table  # only who asks for a table needs rich
-        from rich.text import Text
-
+    def table(self, encoding: str = "utf-8") -> Table:
+        """Return the paths as a table for rich, in characters that the encoding has."""
         result = short_name(self.result) if self.result.label else "the result"
         title = f"gradient of {result} with respect to {short_name(self.variable)}"
-        table = Table(title=Text(title), show_footer=True)
-        table.add_column("path", footer=Text(f"{plural(self.paths, 'path')} in all"))
-        table.add_column("local derivatives", justify="right")
-        table.add_column("product", justify="right", footer=brief(self.gradient))
-        for term in self.terms:
-            table.add_row(Text(term.path), term.factors, brief(term.product))
+        rows = [(term.path, term.factors, brief(term.product)) for term in self.terms]
         if self.rest_paths:
-            table.add_row(plural(self.rest_paths, "more path"), "", brief(self.rest))
-        return table
+            rows.append((plural(self.rest_paths, "more path"), "", brief(self.rest)))
+        return table_of(
+            ("path", "local derivatives", "product"),
+            rows,
+            right=(1, 2),
+            footers=(f"{plural(self.paths, 'path')} in all", "", brief(self.gradient)),
+            title=title,
+            encoding=encoding,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it; a count may be too large for a float."""
@@ -139,8 +140,8 @@ class Explanation:
     def __repr__(self) -> str:
         return self.text()
 
-    def __rich__(self) -> Table:
-        return self.table()
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        yield self.table(console.encoding)
 
 
 def explain(result: Value, variable: Value, top: int = 10) -> Explanation:

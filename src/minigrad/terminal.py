@@ -1,33 +1,68 @@
-"""Text for terminals and files that cannot show every character: Windows code pages, ASCII.
+"""What goes to a terminal: no character that does something, and none that it cannot show.
 
-A character that the encoding lacks is written as something that reads the same, → as ->, rather
-than ending the command in a UnicodeEncodeError.
+Everything that a command prints goes by here, because file names, error messages and source lines
+are somebody else's text. `readable` shows the characters that would move the cursor or turn text
+around, and what the encoding lacks (Windows code pages, ASCII) is written as something that reads
+the same, → as ->, rather than ending the command in a UnicodeEncodeError. Both happen before a
+table is laid out, so that its columns stay columns.
+
+Start at `shown`.
 """
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
+import json
+import os
+import re
 import sys
 import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
-__all__ = ["put", "show_what_can_be_shown"]
+from .names import readable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = [
+    "complain",
+    "put",
+    "put_json",
+    "put_rich",
+    "put_table",
+    "reporting",
+    "show_what_can_be_shown",
+    "shown",
+    "silence",
+    "table_of",
+]
 
 _SPELLINGS = {
-    **{"→": "->", "←": "<-", "…": "...", "·": "*", "×": "x", "−": "-", "–": "-", "—": "-"},
-    **{"²": "^2", "³": "^3", "√": "sqrt", "Φ": "Phi", "∂": "d", "Σ": "sum", "∞": "inf"},
-    **{"≠": "!=", "≤": "<=", "≥": ">=", "≈": "~", "±": "+-"},
-    **{"⟨": "<", "⟩": ">", "‘": "'", "’": "'", "“": "'", "”": "'", "«": "'", "»": "'", "¿": ""},
-    **{"─": "-", "│": "|", "├": "|", "└": "`"},
+    **{"→": "->", "←": "<-", "↔": "<->", "↦": "|->", "⇒": "=>", "↑": "^", "↓": "v"},
+    **{"…": "...", "·": "*", "⋅": "*", "∙": "*", "•": "*", "×": "x", "÷": "/", "⁄": "/"},
+    **{"−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "°": " deg", "′": "'", "″": "''"},
+    **{"√": "sqrt", "∂": "d", "∇": "grad", "Σ": "sum", "∑": "sum", "∏": "prod", "∞": "inf"},
+    **{"≠": "!=", "≤": "<=", "≥": ">=", "≈": "~", "≡": "==", "±": "+-", "∈": "in"},
+    **{"⟨": "<", "⟩": ">", "‘": "'", "’": "'", "“": "'", "”": "'", "«": "'", "»": "'", "„": "'"},
+    **{"¿": "", "¡": "", "✓": "ok", "✗": "x", "├": "|", "└": "`", "╱": "/", "╲": "\\", "╳": "x"},
+    **{"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l"},
 }
 
 
 def show_what_can_be_shown() -> None:
-    """Have stdout and stderr spell out what their encoding lacks."""
-    codecs.register_error("minigrad.spell", _spelled)
+    """Have stdout and stderr spell out what their encoding lacks, whoever writes to them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="minigrad.spell")
+
+
+def shown(text: str, encoding: str = "utf-8") -> str:
+    """Return a text of one or more lines as a terminal of this encoding can show it."""
+    visible = "\n".join(map(readable, text.split("\n")))
+    return visible.encode(encoding, "minigrad.spell").decode(encoding)
 
 
 def put(text: str, end: str = "\n") -> None:
@@ -35,17 +70,124 @@ def put(text: str, end: str = "\n") -> None:
 
     (typer.echo takes a terminal of ASCII for a mistake and writes UTF-8.)
     """
-    print(text, end=end, flush=True)
+    print(shown(text, _encoding(sys.stdout)), end=end, flush=True)
+
+
+def put_json(document: Any) -> None:
+    """Print JSON for a program: in ASCII, and nothing in it does anything to a terminal."""
+    put(json.dumps(document, allow_nan=False).replace("\x7f", "\\u007f"))
+
+
+def put_table(headings: Sequence[str], rows: Iterable[Sequence[str]], **options: Any) -> None:
+    """Print a table; the options are those of `table_of`."""
+    put_rich(table_of(headings, rows, encoding=_encoding(sys.stdout), **options))
+
+
+def put_rich(thing: Any) -> None:
+    """Print a table, or something else that rich can lay out, as wide as the terminal."""
+    from rich.console import Console
+
+    Console(highlight=False, emoji=False).print(thing)
+
+
+def table_of(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Collection[int] = (),
+    footers: Sequence[str] = (),
+    title: str = "",
+    encoding: str = "utf-8",
+) -> Table:
+    """Make a table for rich of plain texts; numbers stand on the `right` of their columns."""
+    from rich.table import Table  # only who asks for a table needs rich
+    from rich.text import Text
+
+    def cell(text: str) -> Text:  # not a str, which could hold markup
+        return Text(shown(text, encoding))
+
+    table = Table(title=cell(title) if title else None, show_footer=bool(footers))
+    for k, heading in enumerate(headings):
+        footer = cell(footers[k]) if footers else ""
+        table.add_column(cell(heading), footer, justify="right" if k in right else "left")
+    for row in rows:
+        table.add_row(*map(cell, row))
+    return table
+
+
+# ---- mistakes ---------------------------------------------------------------------------------
+
+
+def complain(text: str) -> None:
+    """Print to the standard error."""
+    with contextlib.suppress(OSError):  # nobody is left to complain to
+        print(shown(text, _encoding(sys.stderr)), file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def reporting(command: str, *mistakes: type[Exception]) -> Iterator[None]:
+    """Turn a mistake, or a file that cannot be read or written, into a sentence and exit code 2."""
+    kinds: tuple[type[Exception], ...] = (OSError, *mistakes)
+    try:
+        yield
+    except kinds as error:
+        text = str(error)
+        if isinstance(error, OSError):
+            if error.filename is None:  # the output itself: whoever reads it has had enough
+                raise
+            text = f"{readable(error.filename)}: {error.strerror}."
+        complain(f"minigrad {command}: {text}")
+        raise SystemExit(2) from None
+
+
+def silence() -> None:
+    """Give up on the standard output, so that Python does not try it again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# ---- spelling ---------------------------------------------------------------------------------
+
+
+def _encoding(stream: TextIO) -> str:
+    return getattr(stream, "encoding", None) or "utf-8"
 
 
 def _spelled(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
-    return "".join(map(_spell, error.object[error.start : error.end])), error.end
+    text = "".join(map(_spell, error.object[error.start : error.end]))
+    return re.sub(r"(?<=\d)\^(?=\d)", "", text), error.end  # ⁵³ is one exponent
+
+
+codecs.register_error("minigrad.spell", _spelled)
 
 
 def _spell(character: str) -> str:
-    """Write a character in ASCII: by its own spelling, without its accents, or as `?`."""
+    """Write a character in ASCII: by its own spelling, without its accents, or by its number."""
     if character in _SPELLINGS:
         return _SPELLINGS[character]
+    code = ord(character)
+    if 0x2400 <= code <= 0x2421:  # pictures of control characters, as `readable` draws them
+        return f"\\x{0x7F if code == 0x2421 else code - 0x2400:02x}"
+    if 0x2500 <= code <= 0x257F:
+        return _spell_line(unicodedata.name(character))
+    name = unicodedata.name(character, "")
+    greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", name)
+    if greek:
+        letter = greek[2].lower().replace("lamda", "lambda")
+        return letter if greek[1] == "SMALL" else letter.capitalize()
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):  # accents, joiners
+        return ""
     parts = unicodedata.normalize("NFKD", character)
-    return "".join(part for part in parts if part.isascii()) or "?"
+    if parts == character:
+        return f"<U+{code:04X}>"
+    raised = "^" if unicodedata.decomposition(character).startswith("<super>") else ""
+    return raised + "".join(part if part.isascii() else _spell(part) for part in parts)
+
+
+def _spell_line(name: str) -> str:
+    """Write a piece of a box or of a tree as -, | or +."""
+    directions = {"HORIZONTAL": "-", "LEFT": "-", "RIGHT": "-"}
+    directions |= {"VERTICAL": "|", "UP": "|", "DOWN": "|"}
+    found = {directions[word] for word in re.findall(r"\w+", name) if word in directions}
+    return found.pop() if len(found) == 1 else "+"

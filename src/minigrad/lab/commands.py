@@ -6,18 +6,15 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from ..check import diagnose
 from ..names import brief
-from ..terminal import put
+from ..terminal import put, put_json, put_table, reporting
 from . import folder as labs_folder
 from . import versions as all_versions
 from .folder import Difference, LabError, Progress
@@ -46,15 +43,8 @@ def _reporting(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
-        try:
+        with reporting("lab", LabError, ValueError):
             function(*args, **kwargs)
-        except (LabError, OSError, ValueError) as error:
-            console = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
-            text = str(error)
-            if isinstance(error, OSError) and error.filename is not None:
-                text = f"{error.filename}: {error.strerror}."
-            console.print(f"minigrad lab: {text}", markup=False)
-            raise typer.Exit(2) from None
 
     return run
 
@@ -65,10 +55,6 @@ def _language(lang: str | None) -> str:
     return lang or language()
 
 
-def _console() -> Console:
-    return Console(highlight=False, emoji=False)
-
-
 @app.callback(invoke_without_command=True)
 @_reporting
 def _list(context: typer.Context, lang: Lang = None, as_json: AsJson = False) -> None:
@@ -77,18 +63,14 @@ def _list(context: typer.Context, lang: Lang = None, as_json: AsJson = False) ->
         return
     lang = _language(lang)
     if as_json:
-        rows = [{"lab": lab.name, "title": lab.title(lang)} for lab in LABS.values()]
-        put(json.dumps(rows))
+        put_json([{"lab": lab.name, "title": lab.title(lang)} for lab in LABS.values()])
         return
-    console = _console()
-    console.print(say(lang, "labs"), markup=False, soft_wrap=True)
-    table = Table()
-    table.add_column(say(lang, "lab"))
-    table.add_column(say(lang, "about"))
-    for lab in LABS.values():
-        table.add_row(lab.name, lab.title(lang))
-    console.print(table)
-    console.print(say(lang, "how to start", name=next(iter(LABS))), markup=False, soft_wrap=True)
+    put(say(lang, "labs"))
+    put_table(
+        (say(lang, "lab"), say(lang, "about")),
+        [(lab.name, lab.title(lang)) for lab in LABS.values()],
+    )
+    put(say(lang, "how to start", name=next(iter(LABS))))
 
 
 @app.command("break")
@@ -107,7 +89,7 @@ def _break(
     """Make a folder with an engine of your own to break, a probe to run, and LAB.md to read."""
     made = labs_folder.start(name, folder, lang=lang, force=force)
     if as_json:
-        put(json.dumps({"lab": name, "folder": str(made), "state": "started"}))
+        put_json({"lab": name, "folder": str(made), "state": "started"})
         return
     lang = _language(lang)
     put(say(lang, "made", folder=made))
@@ -120,7 +102,7 @@ def _check(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) ->
     """Tell how far you are: exit code 0 when the lab is finished, 1 when not yet."""
     progress = labs_folder.check(folder, lang=lang)
     if as_json:
-        put(json.dumps(progress.as_dict(), allow_nan=False))
+        put_json(progress.as_dict())
     else:
         _tell(progress)
     if not progress.finished:
@@ -134,7 +116,7 @@ def _reset(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) ->
     done = labs_folder.reset(folder, lang=lang)
     if as_json:
         kept = None if done.kept is None else str(done.kept)
-        put(json.dumps({"folder": str(done.folder), "kept": kept, "state": "started"}))
+        put_json({"folder": str(done.folder), "kept": kept, "state": "started"})
         return
     put(say(done.lang, "reset"))
     if done.kept is not None:
@@ -155,22 +137,19 @@ def _versions(
     lang = _language(lang)
     chosen = all_versions.VERSIONS if number is None else (all_versions.get(number),)
     if as_json:
-        put(json.dumps([_version_row(v, lang, diff) for v in chosen]))
+        put_json([_version_row(v, lang, diff) for v in chosen])
     elif diff:
         put("\n".join(all_versions.diff(version.number) for version in chosen), end="")
     elif number is not None:
         put(all_versions.source(number), end="")
     else:
-        console = _console()
-        console.print(say(lang, "versions"), markup=False, soft_wrap=True)
-        table = Table()
-        table.add_column(say(lang, "version"), justify="right")
-        table.add_column(say(lang, "new"))
-        table.add_column(say(lang, "doctor"))
-        for version in chosen:
-            table.add_row(str(version.number), version.new[lang], _verdict(version, lang))
-        console.print(table)
-        console.print(say(lang, "how to read", number=6), markup=False, soft_wrap=True)
+        put(say(lang, "versions"))
+        put_table(
+            (say(lang, "version"), say(lang, "new"), say(lang, "doctor")),
+            [(str(v.number), v.new[lang], _verdict(v, lang)) for v in chosen],
+            right=(0,),
+        )
+        put(say(lang, "how to read", number=6))
 
 
 def _version_row(version: all_versions.Version, lang: str, diff: bool) -> dict[str, Any]:
@@ -194,29 +173,30 @@ def _verdict(version: all_versions.Version, lang: str) -> str:
 
 
 def _tell(progress: Progress) -> None:
-    console = _console()
     where, following = progress.lines
-    console.print(where, markup=False, soft_wrap=True)
+    put(where)
     if progress.problem:
-        console.print(f"  {progress.problem}", markup=False, soft_wrap=True)
+        put(f"  {progress.problem}")
     if progress.finished:
-        console.print(say(progress.lang, "seen"), markup=False, soft_wrap=True)
+        put(say(progress.lang, "seen"))
     shown = progress.seen if progress.finished else progress.differences
     if shown:
-        console.print(_table(shown, progress))
-    console.print(following, markup=False, soft_wrap=True)
+        _put_differences(shown, progress)
+    put(following)
 
 
-def _table(shown: list[Difference], progress: Progress) -> Table:
-    table = Table()
-    table.add_column(say(progress.lang, "experiment"))
+def _put_differences(shown: list[Difference], progress: Progress) -> None:
     compared = progress.engine == "other"
-    for heading in ["", "yours", "whole", *(["as asked"] if compared else [])]:
-        table.add_column(heading and say(progress.lang, heading), justify="right")
+    headings = ["yours", "whole", *(["as asked"] if compared else [])]
+    rows = []
     for difference in shown:
         numbers = [difference.yours, difference.right, *([difference.as_asked] if compared else [])]
-        table.add_row(difference.experiment, difference.name, *map(_spell, numbers))
-    return table
+        rows.append([difference.experiment, difference.name, *map(_spell, numbers)])
+    put_table(
+        [say(progress.lang, "experiment"), "", *(say(progress.lang, text) for text in headings)],
+        rows,
+        right=(1, 2, 3, 4),
+    )
 
 
 def _spell(number: float | str | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..names import readable
+
 __all__ = ["PHRASES", "say"]
 
 PHRASES: dict[str, dict[str, str]] = {
@@ -120,4 +122,5 @@ PHRASES: dict[str, dict[str, str]] = {
 
 def say(lang: str, phrase: str, **fields: object) -> str:
     """Return a phrase in a language."""
-    return PHRASES[lang][phrase].format(**fields)
+    shown = {k: x if isinstance(x, int) else readable(x) for k, x in fields.items()}
+    return PHRASES[lang][phrase].format(**shown)
