@@ -8,6 +8,7 @@ import os
 import stat
 
 import pytest
+from hostile_checkpoints import hostile, sound
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,7 +92,18 @@ def good(**changes):
         (json.dumps(good(data=[1.0, True])), "damaged"),
         (json.dumps(good(data=None)), "damaged"),
         (json.dumps(good(data=[1.0, 10**400])), "too large"),
+        (json.dumps(good(data=[1.0, True], version=True)), "version True"),
         ("[" * 100_000, "not a JSON text"),
+        (sound(["1e999", "1.0"]), "the number 1e999 is too large"),
+        (sound(["1.0", "-1e400"]), "the number -1e400 is too large"),
+        (sound(["1.0", "9" * 5000]), "the number 9{29}… is too large"),
+        (sound(["NaN", "1.0"]), "NaN is no number in JSON"),
+        (sound(["1.0", "-Infinity"]), "-Infinity is no number in JSON"),
+        (sound(["1.0", "2.0"], more="1e999"), "too large"),
+        (sound(["1.0", "2.0"], model="5"), "'model' is not a text"),
+        (sound(["1.0", "2.0"])[:-1] + ', "data": [3.0, 4.0]}', "a key is there twice"),
+        (sound(["1.0", "2.0"], version='"' + "x" * 999 + '"'), "version 'x{58}…; this minigrad"),
+        ("", "not a JSON text"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path, text, words):
@@ -102,6 +114,31 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path, text, words)
         load_parameters(path, target)
     assert str(path) in str(caught.value)
     assert [v.data for v in target] == [7.0, 8.0]
+
+
+def test_files_in_the_other_encodings_of_json_and_a_minus_before_zero(tmp_path):
+    path = tmp_path / "p.json"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32-be"):
+        path.write_bytes(sound(["-0", "2"]).encode(encoding))
+        target = [Value(7.0), Value(8.0)]
+        load_parameters(path, target)
+        assert [repr(v.data) for v in target] == ["-0.0", "2.0"]
+
+
+def test_texts_from_a_file_do_nothing_to_a_terminal(tmp_path):
+    path = tmp_path / "p\x1b[2J.json"
+    path.write_text(sound(["1.0"] * 9, model='"\\u001b[2J\\u202e\\ud800"'), encoding="utf-8")
+    with pytest.raises(CheckpointError, match="saved from another model") as caught:
+        load_parameters(path, MLP(2, [2, 1]))
+    assert str(caught.value).isprintable()
+    assert "␛[2J⟨U+202E⟩⟨U+D800⟩" in str(caught.value)
+
+
+def test_hostile_files_are_refused_by_a_sentence_or_are_right(tmp_path):
+    counts = hostile(400, seed=1, folder=tmp_path)
+    assert counts.failures == []
+    assert counts.refused > 150
+    assert counts.loaded > 10
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from typing import Any
 
 from .errors import CheckpointError
 from .files import write_atomically
+from .names import cut, readable, short
 from .nn import Module
 from .scalar import Value
 
@@ -41,18 +42,11 @@ def load_parameters(path: str | os.PathLike[str], target: Module | Iterable[Valu
     """Read the numbers at `path` into a module's parameters, or into a list of Values."""
     _require_path(path, "load_parameters")
     parameters = _listed(target)
-    model, numbers = _read(Path(path))
-    expected = _describe(target)
-    if model and expected and model != expected:
-        raise CheckpointError(
-            f"{path}: saved from another model, {_brief(model)}, than {_brief(expected)}. Build "
-            "the same one, or pass a list of Values to load the numbers regardless."
-        )
-    if len(numbers) != len(parameters):
-        raise CheckpointError(
-            f"{path}: holds {len(numbers)} parameters, but the model has {len(parameters)}. "
-            "Build the model with the sizes it was saved with."
-        )
+    content = Path(path).read_bytes()
+    try:
+        numbers = _read(content, _describe(target), len(parameters))
+    except CheckpointError as error:
+        raise CheckpointError(f"{readable(path)}: {error}") from None
     for parameter, number in zip(parameters, numbers, strict=True):
         parameter.data = number
 
@@ -73,7 +67,7 @@ def _describe(source: Module | Iterable[Value]) -> str:
 
 
 def _brief(text: str) -> str:
-    return text if len(text) <= 90 else f"{text[:60]} … {text[-25:]}"
+    return readable(text if len(text) <= 90 else f"{text[:60]} … {text[-25:]}")
 
 
 def _require_path(path: Any, name: str) -> None:
@@ -83,27 +77,75 @@ def _require_path(path: Any, name: str) -> None:
         )
 
 
-def _read(path: Path) -> tuple[str, list[float]]:
+def _read(content: bytes, expected: str, count: int) -> list[float]:
+    """Return the numbers of a file if all of it is as it should be."""
     try:
-        document: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: not a JSON text ({error}). Is it the right file?") from None
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise CheckpointError(f"{path}: not a file of {_FORMAT}. Is it the right file?")
-    if document.get("version") != _VERSION:
-        raise CheckpointError(
-            f"{path}: version {document.get('version')!r}; this minigrad reads {_VERSION}."
+        document: Any = json.loads(
+            content,  # in any of the encodings that JSON has
+            parse_int=_whole,
+            parse_float=_finite,
+            parse_constant=_no_constant,
+            object_pairs_hook=_keyed_once,
         )
-    data = document.get("data")
+    except CheckpointError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"not a JSON text ({short(error)}). Is it the right file?") from None
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise CheckpointError(f"not a file of {_FORMAT}. Is it the right file?")
+    version = document.get("version")
+    if isinstance(version, bool) or version != _VERSION:
+        raise CheckpointError(f"version {cut(repr(version))}; this minigrad reads {_VERSION}.")
+    model, data = document.get("model", ""), document.get("data")
+    if not isinstance(model, str):
+        raise CheckpointError("'model' is not a text; the file is damaged.")
     if not isinstance(data, list) or not all(map(_is_saved_number, data)):
-        raise CheckpointError(f"{path}: 'data' is not a list of numbers; the file is damaged.")
-    try:
-        return str(document.get("model", "")), [float(x) for x in data]
-    except OverflowError:
-        raise CheckpointError(f"{path}: a number in 'data' is too large for a float64.") from None
+        raise CheckpointError("'data' is not a list of numbers; the file is damaged.")
+    if model and expected and model != expected:
+        raise CheckpointError(
+            f"saved from another model, {_brief(model)}, than {_brief(expected)}. Build "
+            "the same one, or pass a list of Values to load the numbers regardless."
+        )
+    if len(data) != count:
+        raise CheckpointError(
+            f"holds {len(data)} parameters, but the model has {count}. "
+            "Build the model with the sizes it was saved with."
+        )
+    return [float(x) for x in data]
 
 
 def _is_saved_number(x: object) -> bool:
     if isinstance(x, bool):
         return False
     return isinstance(x, (int, float)) or x in ("inf", "-inf", "nan")
+
+
+# ---- what Python reads as JSON and `save_parameters` does not write --------------------------
+
+
+def _finite(text: str) -> float:
+    """Read a number; what is beyond the floats would silently become inf."""
+    number = float(text)
+    if math.isinf(number):
+        raise CheckpointError(
+            f"the number {cut(text, 30)} is too large for a float64; the file is damaged."
+        )
+    return number
+
+
+def _whole(text: str) -> float:
+    number = _finite(text)  # before Python counts the digits
+    return int(text) if number else number  # and -0 is -0.0
+
+
+def _no_constant(text: str) -> float:
+    raise CheckpointError(
+        f"{text} is no number in JSON; the file is damaged. (Saved parameters have it as a text.)"
+    )
+
+
+def _keyed_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise CheckpointError("a key is there twice; the file is damaged.")
+    return document

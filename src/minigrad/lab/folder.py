@@ -250,14 +250,14 @@ def _remember(folder: Path, name: str, lang: str, state: str, seen: Measured) ->
 
 def _recall(folder: Path, lang: str | None) -> tuple[str, str, str, Measured]:
     try:
-        memory = json.loads((folder / MEMORY).read_text(encoding="utf-8"))
+        memory = json.loads((folder / MEMORY).read_bytes())
         name, own_lang, state = memory["lab"], memory["lang"], memory["state"]
         seen = {
             str(experiment): {str(key): _number(x) for key, x in numbers.items()}
             for experiment, numbers in memory["seen"].items()
         }
         is_known = name in LABS and own_lang in LANGUAGES and state in STATES
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         is_known = False
     if not is_known:
         raise LabError(say(_checked_language(lang), "damaged", folder=folder))

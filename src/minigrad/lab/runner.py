@@ -51,7 +51,7 @@ def _measure(probe: str, measured: dict[str, Any], failed: dict[str, str]) -> No
 
 
 def _run(path: str, name: str, module: types.ModuleType) -> None:
-    source = Path(path).read_text(encoding="utf-8")
+    source = Path(path).read_bytes()  # in whatever encoding it says, as Python itself reads it
     exec(compile(source, name, "exec"), module.__dict__)
 
 
