@@ -572,3 +572,25 @@ def test_the_source_tree_examines_itself_uninstalled():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root
     )
     assert done.stdout == "2\n"
+
+
+@pytest.mark.parametrize("name", ["engine.txt", "ENGINE.PY", "engine"])
+def test_a_file_is_a_file_whatever_its_name_ends_in(name, tmp_path):
+    path = tmp_path / name
+    path.write_text(patient(FAULTS["overwrite_add"]), encoding="utf-8")
+    report = diagnose(str(path))
+    assert [finding.code for finding in report.faults] == ["overwrite_add"]
+    assert report.faults[0].text
+
+
+def test_a_line_without_end_is_not_shown_to_its_end(tmp_path):
+    text = patient(FAULTS["overwrite_add"])
+    lines = text.splitlines()
+    path = tmp_path / "engine.py"
+    path.write_text(text, encoding="utf-8")
+    (fault,) = diagnose(path).faults
+    lines[fault.line - 1] += "  # " + "x" * 1_000_000
+    path.write_text("\n".join(lines), encoding="utf-8")
+    report = diagnose(path)
+    assert report.faults[0].line == fault.line
+    assert len(report.text()) < 20_000

@@ -523,7 +523,10 @@ def test_the_folder_is_found(tmp_path, monkeypatch):
         '{"lab": "tanh", "lang": "en", "state": "broken", "seen": {"neuron": [1]}}',
         '{"lab": "tanh", "lang": "en", "state": "broken", "seen": {"neuron": {"x1": null}}}',
         "\x00\xff",
+        '{"lab": "tanh", "lang": "en", "state": "broken", "seen": {"n": {"x": 1%s}}}' % ("0" * 400),
+        "[" * 100_000,
     ],
+    ids=lambda memory: memory[:90],
 )
 def test_a_damaged_memory_is_a_mistake(memory, tmp_path):
     folder = lab.start("tanh", tmp_path / "lab")
@@ -532,6 +535,20 @@ def test_a_damaged_memory_is_a_mistake(memory, tmp_path):
         done = run(command, folder, "--lang", "en")
         assert done.exit_code == 2
         assert ".lab.json is damaged" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("start", "encoding"),
+    [("# é", "utf-8-sig"), ("# -*- coding: latin-1 -*- é", "latin-1"), ("# é", "utf-8")],
+)
+def test_an_engine_is_read_as_python_reads_it(start, encoding, tmp_path):
+    folder = lab.start("tanh", tmp_path / "lab")
+    engine = folder / "engine.py"
+    text = engine.read_text(encoding="utf-8")
+    assert text.isascii()
+    engine.write_text(f"{start}\n{text}", encoding=encoding)
+    progress = lab.check(folder)
+    assert (progress.engine, progress.problem) == ("intact", "")
 
 
 def test_mistakes_say_what_there_is():

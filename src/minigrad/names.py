@@ -88,9 +88,9 @@ def cut(text: str, longest: int = LONGEST) -> str:
     return text
 
 
-def short(text: Any) -> str:
+def short(text: Any, longest: int = LONGEST) -> str:
     """Show a text as `readable` does, and cut it."""
-    return cut(readable(str(text)[: _MARKED * LONGEST + 1]))
+    return cut(readable(str(text)[: _MARKED * longest + 1]), longest)
 
 
 def name_of(node: Any, show: Callable[[Any], str] = readable) -> str:

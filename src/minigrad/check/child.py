@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -217,18 +218,21 @@ def _forbid(event: str, _: Any) -> None:
 
 
 def _load(subject: str) -> ModuleType:
-    if not subject.lower().endswith(".py"):
-        return importlib.import_module(subject)
     path = Path(subject)
+    if not path.is_absolute():
+        return importlib.import_module(subject)
     sys.path.insert(0, str(path.parent))  # it may import its neighbours
     name = path.stem
-    if (path.parent / "__init__.py").exists():  # and by relative imports, in a package
+    if (
+        path.suffix == ".py" and (path.parent / "__init__.py").exists()
+    ):  # and by relative imports, in a package
         top = path.parent
         while (top.parent / "__init__.py").exists():
             top = top.parent
         sys.path.insert(0, str(top.parent))
         return importlib.import_module(".".join(path.relative_to(top.parent).with_suffix("").parts))
-    spec = importlib.util.spec_from_file_location(name, subject)
+    loader = SourceFileLoader(name, subject)  # whatever the file's name ends in
+    spec = importlib.util.spec_from_file_location(name, subject, loader=loader)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path.name} cannot be loaded as a module")
     module = importlib.util.module_from_spec(spec)

@@ -99,8 +99,6 @@ def _diagnose_class(cls: type) -> Report:
 
 
 def _read(path: str) -> str:
-    if not path.endswith(".py"):
-        return ""
     try:
         with tokenize.open(path) as stream:  # which knows of coding cookies and byte order marks
             return stream.read()

@@ -9,7 +9,7 @@ from html import escape
 from string import Template
 from typing import Any
 
-from ..names import plural, readable
+from ..names import plural, readable, short
 from ..view import play
 from ..view.html import script_hash
 from .probes import build
@@ -17,6 +17,7 @@ from .programs import Program
 
 __all__ = ["Finding", "Report"]
 
+LINE = 200  # columns of a line of the stranger's file; wrapping a line without end would take long
 HEADINGS = {"fault": "Faults", "limit": "Limits", "note": "Notes"}
 
 
@@ -68,7 +69,9 @@ class Finding:
             "here": self.got,
             "": self.explanation,
             "why": self.why,
-            "look at": f"line {self.line}: {self.text.strip()}" if self.line is not None else "",
+            "look at": f"line {self.line}: {short(self.text.strip(), LINE)}"
+            if self.line is not None
+            else "",
             "fix": self.fix,
             "also": f"{others}: {more}" if self.also else "",
         }
