@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from hostile_text import parsed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -151,3 +152,11 @@ def test_any_text_gives_an_answer_or_an_expression_error(text):
     except ExpressionError:
         return
     assert isinstance(result, float)
+
+
+def test_made_up_texts_are_what_they_are_in_python_or_are_refused():
+    counts = parsed(3000, seed=1)
+    assert counts.failures == []
+    assert counts.evaluated > 500
+    assert counts.refused > 500
+    assert counts.accepted > 10

@@ -10,11 +10,11 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import oracle
+from conftest import absent, find_chromium, oracle
+from hostile_labels import HARD, by_chromium
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import GRAPHS, diamond, named, neuron
-from test_names import HARD
 
 import minigrad
 from minigrad import Value, nn, play, to_html
@@ -543,6 +543,15 @@ def test_hard_labels_in_the_browser(window):
     wanted = [readable(label) for label in HARD if label]
     assert [text for text in wanted if len(text) <= 60 and text not in shown] == []
     assert page.page.evaluate("document.scripts.length") == 2
+
+
+@pytest.mark.browser
+def test_made_up_labels_in_the_browser(tmp_path):
+    if find_chromium() is None:
+        absent("no Chromium on the PATH; install it, or set MINIGRAD_BROWSER to its path")
+    counts = by_chromium(100, seed=1, folder=tmp_path)
+    assert counts.failures == []
+    assert (counts.labels, counts.pictures) == (100, 2)
 
 
 @pytest.mark.browser

@@ -28,7 +28,9 @@ def tracked():
 
 
 def test_the_source_distribution_is_the_repository(tmp_path):
-    pytest.importorskip("setuptools", reason="setuptools makes the list, and is not installed")
+    pytest.importorskip(
+        "setuptools", "77", reason="setuptools, which makes the list, is missing or old"
+    )
     files = tracked()
     subprocess.run(
         [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", str(tmp_path)],

@@ -9,10 +9,10 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from hostile_labels import HARD, by_ourselves
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import GOLDEN, GRAPHS, diamond, files, twice
-from test_names import HARD
 
 import minigrad
 from minigrad import Value, view
@@ -147,6 +147,12 @@ def test_operations_are_text(op):
     svg = view.to_svg(Value(1.0, (a,), op))
     check_harmless(svg)
     assert not op or width_of(readable(op)) > 60 or readable(op) in texts(ET.fromstring(svg))
+
+
+def test_made_up_labels_in_every_picture():
+    counts = by_ourselves(300, seed=1)
+    assert counts.failures == []
+    assert counts.labels == 300
 
 
 def test_the_text_of_a_tree_is_one_line_a_unit():
