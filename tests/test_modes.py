@@ -296,3 +296,16 @@ def test_strict_and_no_grad_together():
             x.log()
         with pytest.raises(NonFiniteError):
             minigrad.sum([x + 1e308, 1e308])
+
+
+def test_labels_in_messages_are_readable_and_short():
+    x = Value(0.0, label="\x1b[2J" + "x" * 5000)
+    with strict(), pytest.raises(NonFiniteError) as caught:
+        x.log()
+    assert "log(␛[2Jxxx" in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+    y = Value(0.0, label="\u202e")
+    root = y.sqrt()
+    with strict(), pytest.raises(NonFiniteError, match="⟨U\\+202E⟩"):
+        root.backward()
