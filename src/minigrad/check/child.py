@@ -1,109 +1,128 @@
-"""A stranger's code is run here: in a process of its own, with limits, in an empty folder.
+"""A stranger's code is run in a process of its own, with limits, in an empty folder: started here.
 
-The parent (`examine_stranger`) sends the job on the standard input and reads outcomes, one JSON
-line each, from a file that only this code knows of. Each line carries a token that was read before
-the stranger's code was loaded: what that code prints, writes or returns on its way out is not taken
-for an outcome. If the process ends early, by itself or because it ran out of time or memory, what
+The child (`inside.py`) hears the questions and says what came out; it has no answers, and nothing
+that it says is a verdict. If it ends early, by itself or because it ran out of time or memory, what
 had arrived by then is what there is, and the probe it was at is known.
+
+Here, in the parent, no file of the stranger's is opened and no text of theirs is parsed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.util
 import json
 import os
-import pkgutil
 import secrets
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from dataclasses import dataclass, field
-from importlib.machinery import SourceFileLoader
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import IO
 
-from .dialect import Dialect, NoEngineError, find
-from .examine import Outcome, run_all
-from .probes import PROBES
+from .answers import Examination, understand
+from .probes import PROBES, drawn
 
-__all__ = ["Examination", "documentation_of", "examine_stranger", "main"]
+__all__ = ["LARGEST", "Examination", "examine_stranger"]
 
 SECONDS = 6.0
-FORBIDDEN = frozenset(
-    [
-        "os.exec",
-        "os.fork",
-        "os.forkpty",
-        "os.kill",
-        "os.killpg",
-        "os.posix_spawn",
-        "os.system",
-        "subprocess.Popen",
-    ]
-)
-MEMORY = 4 * 1024**3
-LONGEST = 10_000_000  # bytes of answers
-_BOOT = (
-    "import sys, importlib; root, name = sys.argv[1:3]; sys.path.insert(0, root); "
-    "importlib.import_module(name).main()"
-)
+LARGEST = 1_000_000  # bytes of a file
+LONGEST = 10_000_000  # bytes of answers, and of any file that the stranger writes
+# The modules of this folder under a name of their own: loading them must not load the package that
+# they belong to, because that has a right engine in it.
+_BOOT = """
+import importlib, sys, types
+folder, root = sys.argv[1:3]
+package = types.ModuleType("minigrad_doctor")
+package.__path__ = [folder]
+sys.modules["minigrad_doctor"] = package
+sys.path.insert(0, root)
+importlib.import_module("minigrad_doctor.inside").main()
+"""
 
 
-@dataclass(slots=True)
-class Examination:
-    """What is known of a stranger: how to speak to it, and what came out."""
+def examine_stranger(
+    subject: str, class_name: str = "", seconds: float = SECONDS, seed: int | None = None
+) -> Examination:
+    """Examine a file, by its whole path, or an installed module, by its name, in a child process.
 
-    words: dict[str, str] = field(default_factory=dict)
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    documentation: str = ""  # of the class and its backward()
-    file: str = ""  # that the class is in
-    has_closures: bool = True  # whether nodes keep functions, or rules are somewhere else
-    problem: str = ""  # why there is nothing, or not everything
+    Numbers are drawn from the seed; without one, nobody can know them before.
+    """
+    seed = secrets.randbits(64) if seed is None else seed
+    others = drawn(seed)
+    job = {
+        "subject": subject,
+        "is_file": Path(subject).is_absolute(),
+        "class": class_name,
+        "questions": [probe.asked() for probe in [*PROBES, *others]],
+        "seconds": int(seconds) + 2,
+        "largest": LARGEST,
+        "longest": LONGEST,
+    }
+    try:
+        with _empty_folder() as folder, tempfile.TemporaryFile() as questions:
+            questions.write(json.dumps(job).encode())
+            questions.seek(0)
+            heard, how = _run(folder, questions, seconds)
+    except OSError as error:
+        return Examination(problem=f"no process can be started for it ({error.strerror or error})")
+    found, at = understand(heard, seed, [*PROBES], [*others])
+    if at:
+        found.problem = how.format(at=at)
+    return found
 
 
-# ---- the parent -------------------------------------------------------------------------------
-
-
-def examine_stranger(subject: str, class_name: str = "", seconds: float = SECONDS) -> Examination:
-    """Examine a file, by its path, or an installed module, by its name, in a child process."""
-    token = secrets.token_hex(16)
+def _run(folder: Path, questions: IO[bytes], seconds: float) -> tuple[bytes, str]:
+    """Return what the child said, and how it ended: for the case that it did not say all."""
     package = __name__.rpartition(".check")[0]
     root = Path(__file__).resolve().parents[1 + package.count(".") + 1]
-    with tempfile.TemporaryDirectory(prefix="minigrad-doctor-") as folder:
-        channel, empty = Path(folder, "channel"), Path(folder, "empty")
-        empty.mkdir()
-        stream = channel.open("wb+")  # held open: whatever becomes of the name, this is the file
-        job = {"token": token, "channel": str(channel), "subject": subject, "class": class_name}
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _BOOT, str(root), __name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=empty,
-            start_new_session=True,  # so that whatever it starts ends with it
-            env=_environment(folder),
-        )
-        in_time = True
-        try:
-            process.communicate(json.dumps(job).encode(), timeout=seconds)
-        except subprocess.TimeoutExpired:
-            in_time = False
-        finally:
-            _end(process)
-        with stream:
-            stream.seek(0)
-            lines = stream.read(LONGEST).split(b"\n")
-    return _understood(lines, token, in_time, process.returncode)
+    deadline = time.monotonic() + seconds
+    process = subprocess.Popen(
+        # Without bytecode: nothing is left beside the stranger's files.
+        [sys.executable, "-I", "-B", "-c", _BOOT, str(Path(__file__).parent.resolve()), str(root)],
+        stdin=questions,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        start_new_session=True,  # so that whatever it starts ends with it
+        env=_environment(folder),
+        bufsize=0,
+    )
+    heard = bytearray()
+    listener = threading.Thread(target=_listen, args=(process.stdout, heard), daemon=True)
+    in_time = True
+    try:
+        listener.start()
+        listener.join(seconds)
+        if len(heard) <= LONGEST:
+            process.wait(max(deadline - time.monotonic(), 0.0))
+    except subprocess.TimeoutExpired:
+        in_time = False
+    finally:
+        _end(process)
+        listener.join(1.0)
+    if len(heard) > LONGEST:
+        return bytes(heard), "it says too much while {at}"
+    code = process.returncode
+    if not in_time:
+        return bytes(heard), "it did not come to an end: time ran out while {at}"
+    how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+    return bytes(heard), f"the process {how} while {{at}}, before it could say anything"
 
 
-def _environment(folder: str) -> dict[str, str]:
+def _listen(stream: IO[bytes], heard: bytearray) -> None:
+    """Read until nobody is left who could say something, or until it is too much."""
+    with stream:
+        while len(heard) <= LONGEST and (part := stream.read(65_536)):
+            heard += part
+
+
+def _environment(folder: Path) -> dict[str, str]:
     kept = ("MINIGRAD_PURE", "SYSTEMROOT")  # Windows cannot start a program without the latter
-    return {"PATH": "", "HOME": folder} | {k: os.environ[k] for k in kept if k in os.environ}
+    return {"PATH": "", "HOME": str(folder)} | {k: os.environ[k] for k in kept if k in os.environ}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -119,144 +138,43 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _understood(lines: list[bytes], token: str, in_time: bool, code: int | None) -> Examination:
-    found = Examination()
-    at = "loading the file"
-    ended = False
-    for line in lines:
-        try:
-            message = json.loads(line)
-        except ValueError:
-            continue
-        if not isinstance(message, dict) or message.pop("token", None) != token:
-            continue
-        at = message.get("at", at)
-        found.problem = message.get("problem", found.problem)
-        found.words = message.get("words", found.words)
-        found.documentation = message.get("documentation", found.documentation)
-        found.file = message.get("file", found.file)
-        found.has_closures = message.get("has_closures", found.has_closures)
-        found.outcomes |= message.get("outcomes", {})
-        ended = ended or message.get("end", False)
-    if not ended and not found.problem:
-        if in_time:
-            how = (
-                f"was killed by signal {-code}" if code and code < 0 else f"ended with code {code}"
-            )
-            found.problem = f"the process {how} while {at}, before it could say anything"
-        else:
-            found.problem = f"it did not come to an end: time ran out while {at}"
-    return found
-
-
-# ---- the child -------------------------------------------------------------------------------
-
-
-def main() -> None:
-    """Run in the child process: do the job that the standard input describes."""
-    job = json.loads(sys.stdin.read())
-    probes, encode, leave = (
-        tuple(PROBES),
-        json.JSONEncoder().encode,
-        os._exit,
-    )  # before it can change
-    _set_limits()
-    sys.addaudithook(_forbid)
-    channel = open(job["channel"], "a", encoding="utf-8")  # noqa: SIM115 - open to the end
-
-    def say(**message: Any) -> None:
-        channel.write(encode({"token": job["token"], **message}) + "\n")
-        channel.flush()
-
+@contextlib.contextmanager
+def _empty_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="minigrad-doctor-"))
+    made = folder.lstat()
     try:
-        say(at="loading the file")
-        dialect = _found(_load(job["subject"]), job["class"])
-    except NoEngineError as error:
-        say(problem=str(error), end=True)
-        leave(0)
-    except BaseException as error:
-        say(problem=_told(error), end=True)
-        leave(0)
-    say(
-        words=dialect.words,
-        documentation=documentation_of(dialect),
-        has_closures=dialect.has_closures(),
-        file=str(getattr(sys.modules.get(dialect.cls.__module__), "__file__", "")),
-    )
-    for probe in probes:
-        say(at=f"running “{probe.program.text()}”")
-        try:
-            say(outcomes=dict(run_all(dialect, [probe])))
-        except BaseException as error:
-            say(outcomes={probe.name: {"error": type(error).__name__, "message": "", "line": None}})
-    say(end=True)
-    leave(0)  # no farewell of the stranger's
+        yield folder
+    finally:
+        with contextlib.suppress(OSError):
+            if os.path.samestat(folder.lstat(), made):
+                _remove(folder)
+            elif folder.is_symlink():  # put there instead of the folder: what it names is not ours
+                folder.unlink()
 
 
-def documentation_of(dialect: Dialect) -> str:
-    """Return what the class and its backward() say of themselves."""
-    name = dialect.words["backward"].partition("(")[0]
-    things = (dialect.cls, getattr(dialect.cls, name, None))
-    return " ".join(str(getattr(thing, "__doc__", None) or "") for thing in things)[:10_000]
+def _remove(folder: Path) -> None:
+    """Remove a folder and all in it, however deep: whatever is a folder is moved up first.
 
-
-def _set_limits() -> None:
-    try:
-        import resource
-    except ImportError:  # no such limits on this system; time is limited all the same
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS) + 2, int(SECONDS) + 2))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LONGEST, LONGEST))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _forbid(event: str, _: Any) -> None:
-    """Refuse other processes and the network: an engine needs neither. Such a hook is for ever."""
-    if event in FORBIDDEN or event.startswith("socket."):
-        raise PermissionError(f"{event} is not allowed while the doctor looks")
-
-
-def _load(subject: str) -> ModuleType:
-    path = Path(subject)
-    if not path.is_absolute():
-        return importlib.import_module(subject)
-    sys.path.insert(0, str(path.parent))  # it may import its neighbours
-    name = path.stem
-    if (
-        path.suffix == ".py" and (path.parent / "__init__.py").exists()
-    ):  # and by relative imports, in a package
-        top = path.parent
-        while (top.parent / "__init__.py").exists():
-            top = top.parent
-        sys.path.insert(0, str(top.parent))
-        return importlib.import_module(".".join(path.relative_to(top.parent).with_suffix("").parts))
-    loader = SourceFileLoader(name, subject)  # whatever the file's name ends in
-    spec = importlib.util.spec_from_file_location(name, subject, loader=loader)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path.name} cannot be loaded as a module")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def _found(module: ModuleType, name: str) -> Dialect:
-    """Find the class in a module or, where it is a package, in one of its modules."""
-    try:
-        return find(module, name)
-    except NoEngineError:
-        for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
-            with contextlib.suppress(NoEngineError, ImportError):
-                return find(importlib.import_module(f"{module.__name__}.{part.name}"), name)
-        raise
-
-
-def _told(error: BaseException) -> str:
-    try:
-        message = str(error)[:300]
-    except BaseException:
-        message = "…"
-    if isinstance(error, SystemExit):
-        return f"loading the file ends the process: sys.exit({message})"
-    return f"loading the file fails: {type(error).__name__}: {message}"
+    So there is neither a path that is too long nor a call within a call. What cannot be removed
+    stays.
+    """
+    folder.chmod(0o700)
+    upper = Path(tempfile.mkdtemp(dir=folder))
+    waiting, moved = [folder], 0
+    while waiting:
+        place = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for entry in list(entries):
+                path = Path(entry.path)
+                with contextlib.suppress(OSError):
+                    if not entry.is_dir(follow_symlinks=False):
+                        path.unlink()
+                    elif path != upper:
+                        path.chmod(0o700)  # a folder that moves is written to
+                        waiting.append(path.rename(upper / str(moved)))
+                        moved += 1
+        if place != folder:
+            with contextlib.suppress(OSError):
+                place.rmdir()
+    upper.rmdir()
+    folder.rmdir()

@@ -20,9 +20,9 @@ from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from .programs import Program, Step
+from .programs import Probe, Program, Step
 
-__all__ = ["Dialect", "NoEngineError", "find"]
+__all__ = ["Dialect", "NoEngineError", "can", "find"]
 
 DATA = ("data", "value", "val", "_data", "_value", "x", "v", "item", "number")
 GRAD = ("grad", "derivative", "gradient", "_grad", "adjoint", "deriv", "g")
@@ -63,6 +63,21 @@ class NoEngineError(Exception):
     """There is no class here that could be examined."""
 
 
+def can(probe: Probe, operations: set[str], operators: set[str], zero: str) -> bool:
+    """Whether a class that has these has all that a probe needs."""
+    program = probe.program
+    if probe.kind == "left":  # a missing operator is what is looked for: it may be the other way
+        return {{"sum": "add", "neg": "add"}.get(op, op) for op in program.ops} <= operators
+    if probe.kind == "zero" and not zero:
+        return False
+    needed = {"add" if op == "sum" else op for op in program.ops}
+    in_place = any("=" in step.op for step in program.steps)
+    if "sum" in program.ops or program.has_numbers or in_place:
+        # Numbers and += are for operators; a method may want Values alone.
+        return needed <= operators | (operations - set(SPECIAL))
+    return needed <= operations
+
+
 @dataclass(slots=True)
 class Dialect:
     """A class, and the words to use with it."""
@@ -76,15 +91,17 @@ class Dialect:
     operations: dict[str, Callable[..., Any]] = field(default_factory=dict)
     zero: str = ""
     operators: set[str] = field(default_factory=set)  # the operations written as operators
+    file: str = ""  # that the class is in
 
-    def can(self, program: Program) -> bool:
-        """Whether the class has all that a program needs."""
-        needed = {"add" if op == "sum" else op for op in program.ops}
-        in_place = any("=" in step.op for step in program.steps)
-        if "sum" in program.ops or program.has_numbers or in_place:
-            # Numbers and += are for operators; a method may want Values alone.
-            return needed <= self.operators | (set(self.operations) - set(SPECIAL))
-        return needed <= set(self.operations)
+    def can(self, probe: Probe) -> bool:
+        """Whether the class has all that a probe needs."""
+        return can(probe, set(self.operations), self.operators, self.zero)
+
+    def documentation(self) -> str:
+        """Return what the class and its backward() say of themselves."""
+        name = self.words["backward"].partition("(")[0]
+        things = (self.cls, getattr(self.cls, name, None))
+        return " ".join(str(getattr(thing, "__doc__", None) or "") for thing in things)[:10_000]
 
     def has_closures(self) -> bool:
         """Whether the result of an operation keeps a function of its own, as in the lessons."""
@@ -189,6 +206,7 @@ def _try(cls: type, module: ModuleType) -> Dialect:
         raise NoEngineError(f"{cls.__name__} has no gradient in an attribute such as grad")
     dialect.zero = next((n for n in ZERO if callable(getattr(cls, n, None))), "")
     dialect.words = {"class": cls.__name__, "data": data, "grad": dialect.grad, "backward": word}
+    dialect.file = str(getattr(module, "__file__", None) or "")
     children = next((name for name in CHILDREN if hasattr(sample, name)), "")
     dialect.words |= {"children": children} if children else {}
     return dialect

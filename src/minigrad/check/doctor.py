@@ -3,35 +3,41 @@
     report = diagnose("my_engine.py")        # or a class, or the name of an installed module
     print(report)
 
-The probes are run in a child process (`child.py`); what comes out is compared with what is right,
-and where it is wrong, with the patients of the catalogue: the fault whose patient fails the same
-probes in the same way is the one (`recognise.py`). What no row of the catalogue explains is
-reported as it is, with the smallest expression that shows it.
+The probes are run in a child process (`child.py`), once with the numbers that a learner reads in a
+finding, and once with numbers drawn for this very run: an engine that is right about the former
+alone is not right. What comes out is compared with what is right, and where it is wrong, with the
+patients of the catalogue: the fault whose patient fails the same probes in the same way is the one
+(`recognise.py`). What no row of the catalogue explains is reported as it is, with the smallest
+expression that shows it.
 
 Start at `diagnose`, then `_report`.
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
 import math
+import os
+import secrets
+import stat
 import sys
 import textwrap
-import tokenize
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from ..explain import explain
 from ..names import brief
-from .child import Examination, documentation_of, examine_stranger
+from .child import LARGEST, Examination, examine_stranger
 from .dialect import NAMES, NoEngineError, find
 from .examine import Outcome, run_all
 from .faults import CATALOGUE, FAULTS, GENERAL, Fault
 from .limits import SHOWS
-from .lines import likely_line
-from .patients import Sign, ill_outcome, judge, signature
-from .probes import BY_NAME, PROBES, Probe, build, expected
+from .lines import likely_line, marks_of
+from .patients import Sign, ill_outcome, judge, signature, signatures
+from .probes import BY_NAME, PROBES, build, drawn, expected
+from .programs import Probe
 from .recognise import recognise
 from .report import Finding, Report
 
@@ -51,24 +57,33 @@ def diagnose(subject: type | str | Path, class_name: str = "") -> Report:
             "the name of an installed module."
         )
     name = str(subject)
-    path = Path(name)
-    if path.suffix.lower() != ".py" and not path.exists():
+    if Path(name).suffix.lower() != ".py" and not os.path.exists(name):
         if not all(part.isidentifier() for part in name.split(".")):
             return Report(name, problem="this is neither a .py file nor the name of a module")
         return _report(name, examine_stranger(name, class_name))
-    if not path.is_file():
-        return Report(name, problem="there is no such file; give the path of a .py file")
     try:
-        content = path.read_bytes()
-        ast.parse(content)
-    except OSError as error:
-        return Report(name, problem=f"the file cannot be read ({error.strerror})")
-    except SyntaxError as error:
-        where = f"line {error.lineno}" if error.lineno else "the file"
-        return Report(name, problem=f"{where} does not parse: {error.msg}")
-    except ValueError as error:
-        return Report(name, problem=f"the file does not parse: {error}")
-    return _report(name, examine_stranger(str(path.resolve()), class_name))
+        path = Path(name).resolve()
+        problem = _why_not(path.stat())
+        if not problem and Path(name).suffix.lower() != ".py":
+            problem = "this is not one"
+    except (FileNotFoundError, NotADirectoryError):
+        problem = "there is no such file"
+    except (OSError, RuntimeError, ValueError) as error:  # too long a path, a loop of links, …
+        problem = f"the file cannot be found ({getattr(error, 'strerror', None) or error})"
+    if problem:
+        return Report(name, problem=f"{problem}; give the path of a .py file")
+    return _report(name, examine_stranger(str(path), class_name))
+
+
+def _why_not(found: os.stat_result) -> str:
+    """Tell what is in the way of reading a file; it is not opened, which could take for ever."""
+    if stat.S_ISDIR(found.st_mode):
+        return "this is a folder"
+    if not stat.S_ISREG(found.st_mode):
+        return "this is not an ordinary file, but a pipe, a device or the like"
+    if found.st_size > LARGEST:
+        return f"the file has {found.st_size:,} bytes, and {LARGEST:,} are read at most"
+    return ""
 
 
 def _diagnose_class(cls: type) -> Report:
@@ -85,54 +100,49 @@ def _diagnose_class(cls: type) -> Report:
         dialect = find(home, cls.__name__)
     except NoEngineError as error:
         return Report(name, problem=str(error))
+    try:
+        text = textwrap.dedent(inspect.getsource(cls))
+    except (OSError, TypeError, SyntaxError):
+        text = ""
+    seed = secrets.randbits(64)
     found = Examination(
         dialect.words,
         dict(run_all(dialect, PROBES)),
-        documentation_of(dialect),
-        has_closures=dialect.has_closures(),
+        dict(run_all(dialect, drawn(seed))),
+        seed,
+        dialect.documentation(),
+        text,
+        marks_of(text),
+        dialect.has_closures(),
     )
-    try:
-        text = inspect.getsource(cls)
-    except (OSError, TypeError):
-        text = ""
-    return _report(name, found, textwrap.dedent(text))
-
-
-def _read(path: str) -> str:
-    try:
-        with tokenize.open(path) as stream:  # which knows of coding cookies and byte order marks
-            return stream.read()
-    except (OSError, SyntaxError, UnicodeDecodeError):
-        return ""
+    return _report(name, found)
 
 
 class _Told:
     """The text of the stranger's file, for pointing at lines."""
 
-    def __init__(self, text: str, cls: str) -> None:
-        self.text, self.cls = text, cls
+    def __init__(self, found: Examination) -> None:
+        self.text, self.marks, self.cls = found.text, found.marks, found.words.get("class", "")
 
     def at(self, line: int) -> tuple[int, str]:
-        lines = self.text.splitlines()
+        lines = self.text.split("\n")
         return line, lines[line - 1] if line <= len(lines) else ""
 
     def likely(self, where: str) -> tuple[int | None, str]:
-        return likely_line(self.text, where, self.cls)
+        return likely_line(self.text, where, self.cls, self.marks)
 
 
 # ---- from outcomes to findings -----------------------------------------------------------------
 
 
-def _report(name: str, found: Examination, text: str | None = None) -> Report:
+def _report(name: str, found: Examination) -> Report:
     outcomes = found.outcomes
-    told = _Told(_read(found.file) if text is None else text, found.words.get("class", ""))
+    told = _Told(found)
     signs = signature(outcomes)
     findings = [*_faults(found, signs, told), *_limits(found, signs, told)]
     missing = [op for op in NAMES if _is_missing(op, outcomes)] if outcomes else []
     ran = sum(not outcome.get("missing") for outcome in outcomes.values())
     problem = found.problem
-    if not problem and set(outcomes) != set(BY_NAME):
-        problem = "not all of its answers arrived"
     if not problem and ran < FEWEST:
         problem = "it has no operations that could be examined, such as + and *"
     return Report(name, found.words, tuple(findings), ran, tuple(missing), problem)
@@ -144,32 +154,48 @@ def _is_missing(op: str, outcomes: dict[str, Outcome]) -> bool:
 
 
 def _faults(found: Examination, signs: dict[str, Sign], told: _Told) -> list[Finding]:
-    outcomes = found.outcomes
-    ill = {name: sign for name, sign in signs.items() if not sign.is_well and _counts(name)}
-    findings = []
-    for what, mine in recognise(signs, ill, found.has_closures):
-        fault = FAULTS.get(what) or GENERAL.get(what)
-        findings.append(
-            _finding(fault, mine, outcomes, told)
-            if fault is not None
-            else _unnamed(what, mine, outcomes, told)
-        )
-    return findings
+    """Name what is wrong with the numbers that everybody knows; if nothing is, with those drawn."""
+    ill = _ill(signs)
+    if ill:
+        named = recognise(signs, ill, signatures(), found.has_closures)
+        case = _Case(BY_NAME, found.outcomes, told)
+    else:
+        others = drawn(found.seed)
+        signs = signature(found.drawn, others)
+        ill = _ill(signs)
+        if not ill:
+            return []
+        named = recognise(signs, ill, signatures(found.seed), found.has_closures)
+        case = _Case({probe.name: probe for probe in others}, found.drawn, told)
+    return [case.finding(what, mine) for what, mine in named]
 
 
-def _counts(name: str) -> bool:
-    return BY_NAME[name].kind != "hand"  # that one helps to tell, and is no fault by itself
+def _ill(signs: dict[str, Sign]) -> dict[str, Sign]:
+    """Leave out the probe that helps to tell, and is no fault by itself."""
+    return {n: sign for n, sign in signs.items() if not sign.is_well and BY_NAME[n].kind != "hand"}
 
 
-def _finding(fault: Fault, names: list[str], outcomes: dict[str, Outcome], told: _Told) -> Finding:
-    smallest = min(names, key=_size)
-    right, here, why, crashed = _difference(BY_NAME[smallest], outcomes[smallest], fault.code)
-    line, shown = told.at(crashed) if crashed is not None else told.likely(fault.where)
-    return Finding(
-        fault.code, fault.kind, fault.name, fault.sees, fault.why, fault.fix,
-        BY_NAME[smallest].program, right, here, why, line, shown,
-        tuple(name for name in names if name != smallest),
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """The questions, what came out, and where it stands in the file."""
+
+    probes: Mapping[str, Probe]
+    outcomes: dict[str, Outcome]
+    told: _Told
+
+    def finding(self, what: str, names: list[str]) -> Finding:
+        """Tell of a fault of the catalogue, or of something wrong in an operation or somewhere."""
+        fault = FAULTS.get(what) or GENERAL.get(what) or _unnamed(what)
+        smallest = min(names, key=_size)
+        probe = self.probes[smallest]
+        right, here, why, crashed = _difference(probe, self.outcomes[smallest], fault.code)
+        told = self.told
+        line, shown = told.at(crashed) if crashed is not None else told.likely(fault.where)
+        return Finding(
+            fault.code, fault.kind, fault.name, fault.sees, fault.why, fault.fix,
+            probe.program, right, here, why, line, shown,
+            tuple(name for name in names if name != smallest),
+        )  # fmt: skip
 
 
 def _size(name: str) -> tuple[int, int, int]:
@@ -177,20 +203,16 @@ def _size(name: str) -> tuple[int, int, int]:
     return len(probe.program.steps), len(probe.program.leaves), PROBES.index(probe)
 
 
-def _unnamed(op: str, names: list[str], outcomes: dict[str, Outcome], told: _Told) -> Finding:
-    """Tell of something wrong that is not in the catalogue: in the rule of `op`, or somewhere."""
-    smallest = min(names, key=_size)
-    right, here, why, crashed = _difference(BY_NAME[smallest], outcomes[smallest], "")
-    line, shown = told.at(crashed) if crashed is not None else told.likely(op)
-    name = f"{op} is wrong" if op else "something is wrong that is not in the catalogue"
-    return Finding(
-        f"wrong_{op}" if op else "unknown", "fault", name,
+def _unnamed(op: str) -> Fault:
+    """Return what is said of something that is not in the catalogue."""
+    return Fault(
+        f"wrong_{op}" if op else "unknown", "fault",
+        f"{op} is wrong" if op else "something is wrong that is not in the catalogue",
         "The numbers differ from what is right.",
         f"The rule of {op} gives another number, or fails." if op else
         "No fault of the catalogue fails in just this way.",
         "Work the expression out by hand, step by step, and compare.",
-        BY_NAME[smallest].program, right, here, why, line, shown,
-        tuple(name for name in names if name != smallest),
+        (), where=op,
     )  # fmt: skip
 
 

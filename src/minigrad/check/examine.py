@@ -1,20 +1,18 @@
 """Run the probes on a class and write down what came out: numbers and errors, no opinion.
 
-`run_all` does it in this process, on code that is trusted or that lives in a notebook. `child.py`
+`run_all` does it in this process, on code that is trusted or that lives in a notebook. `inside.py`
 calls it in a process of its own for everybody else's.
 """
 
 from __future__ import annotations
 
 import gc
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .dialect import Dialect
-from .probes import Probe
-from .programs import Program
+from .programs import Probe, Program
 
 __all__ = ["ACTIONS", "DEPTH", "Outcome", "run_all"]
 
@@ -54,10 +52,7 @@ def _repeated(dialect: Dialect, probe: Probe, repeats: int) -> list[Outcome]:
 
 
 def _run(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Outcome:
-    program = probe.program
-    # With a number on the left, a missing operator is what is looked for.
-    can = _can_from_the_right if probe.kind == "left" else Dialect.can
-    if not can(dialect, program):
+    if not dialect.can(probe):
         return {"missing": True}
     try:
         if alive is not None:
@@ -67,15 +62,9 @@ def _run(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Outc
         return _error(error, dialect)
 
 
-def _can_from_the_right(dialect: Dialect, program: Program) -> bool:
-    """Whether the class has the operation at all, be it the other way round."""
-    needed = {{"sum": "add", "neg": "add"}.get(op, op) for op in program.ops}
-    return needed <= dialect.operators
-
-
 def _error(error: Exception, dialect: Dialect) -> Outcome:
-    path = getattr(sys.modules.get(dialect.cls.__module__), "__file__", None)
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == dialect.file]
     try:
         message = str(error)[:200]
     except Exception:
@@ -129,8 +118,6 @@ def _two(dialect: Dialect, probe: Probe) -> Outcome:
 
 
 def _zero(dialect: Dialect, probe: Probe) -> Outcome:
-    if not dialect.zero:
-        return {"missing": True}
     values = dialect.run(probe.program)
     root = values[probe.program.root]
     dialect.backward(root)
@@ -147,7 +134,7 @@ def _deep(dialect: Dialect, probe: Probe) -> Outcome:
     for _ in range(DEPTH):
         out = dialect.operations["add"](out, a)
     dialect.backward(out)
-    return {"data": {}, "grad": {"a": dialect.number(a, dialect.grad)}}
+    return _numbers(dialect, {"a": a, "b": out})
 
 
 def _memory(dialect: Dialect, probe: Probe) -> Outcome:
@@ -169,7 +156,7 @@ def _memory(dialect: Dialect, probe: Probe) -> Outcome:
     finally:
         if was_on:
             gc.enable()
-    return {"held": held - once, "kept": max(kept, 0)}
+    return {"held": max(held - once, 0), "kept": max(kept, 0)}
 
 
 def _alive(cls: type) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,12 +18,14 @@ from types import ModuleType
 from .dialect import Dialect, find
 from .examine import Outcome, run_all
 from .faults import CATALOGUE, Fault
-from .probes import PROBES, Probe, expected
+from .probes import FIRST, PROBES, drawn, expected
+from .programs import Probe
 
 __all__ = [
     "HEALTHY",
     "STYLES",
     "Sign",
+    "Signatures",
     "close",
     "ill_outcome",
     "judge",
@@ -36,7 +38,6 @@ __all__ = [
 
 FOLDER = Path(__file__).with_name("engines")
 HEALTHY = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
-FIRST = ("first", "hand", "maybe", "left")  # the kinds of probes that faults show in
 MAY_REFUSE = ("maybe", "left")
 
 
@@ -135,11 +136,11 @@ def load(text: str, name: str = "patient") -> Dialect:
     return find(module)
 
 
-def signature(outcomes: Mapping[str, Outcome]) -> dict[str, Sign]:
+def signature(outcomes: Mapping[str, Outcome], probes: Sequence[Probe] = PROBES) -> dict[str, Sign]:
     """Judge the outcomes of all first probes that the engine could run, and did not refuse."""
     return {
         probe.name: judge(probe, outcomes[probe.name])
-        for probe in PROBES
+        for probe in probes
         if probe.kind in FIRST
         and probe.name in outcomes
         and not outcomes[probe.name].get("missing")
@@ -166,30 +167,39 @@ def _judge(probe: Probe, outcome: Outcome) -> Sign:
         return Sign(error=outcome["error"])
     data, grad = expected(probe.program)
     wrong = {
-        f"{n}.data": outcome["data"][n] for n in data if not close(outcome["data"][n], data[n])
+        f"{n}.data": outcome["data"][n]
+        for n in data
+        if not close(outcome["data"][n], data[n], probe.tolerance)
     }
     wrong |= {
         n: outcome["grad"][n]
         for n in probe.program.leaves
-        if not close(outcome["grad"][n], grad[n])
+        if not close(outcome["grad"][n], grad[n], probe.tolerance)
     }
     return Sign(frozenset(wrong), "", tuple(sorted(wrong.items())))
 
 
-def close(got: float, right: float) -> bool:
-    """Whether two numbers are the same for our purposes; classic formulas lose some digits."""
+def close(got: float, right: float, tolerance: tuple[float, float] = (1e-6, 1e-9)) -> bool:
+    """Whether two numbers are the same for our purposes."""
     if math.isnan(right) or math.isinf(right):
         return got == right or (math.isnan(got) and math.isnan(right))
-    return math.isclose(got, right, rel_tol=1e-6, abs_tol=1e-9)
+    return math.isclose(got, right, rel_tol=tolerance[0], abs_tol=tolerance[1])
 
 
-@functools.cache
-def signatures() -> dict[str, list[dict[str, Sign]]]:
-    """Return the signatures of every fault in the catalogue, one for each style of writing it."""
-    first = [probe for probe in PROBES if probe.kind in FIRST]
+Signatures = dict[str, list[dict[str, Sign]]]
+
+
+@functools.lru_cache(maxsize=2)  # those of the probes, and those of the last numbers drawn
+def signatures(seed: int | None = None) -> Signatures:
+    """Return the signatures of every fault in the catalogue, one for each style of writing it.
+
+    With a seed, those are meant that the patients have with the numbers drawn from it.
+    """
+    probes = PROBES if seed is None else drawn(seed)
+    first = [probe for probe in probes if probe.kind in FIRST]
     return {
         fault.code: [
-            signature(dict(run_all(load(patient(fault, style)), first, repeats=0)))
+            signature(dict(run_all(load(patient(fault, style)), first, repeats=0)), first)
             for style in (STYLES if fault.base == "closure" else [""])
         ]
         for fault in CATALOGUE

@@ -3,35 +3,26 @@
 A *first* probe is a program, built and run backward once; every number in it must be right. So must
 those of *maybe* and *left* probes (unusual exponents, numbers on the left), but an engine may also
 refuse these. The other kinds ask for more than a first backward(): `second` passes, `depth`,
-`extremes`, numbers on
-the left, memory. What is right is worked out by minigrad (`expected`).
+`extremes`, memory. What is right is worked out by minigrad (`expected`), here and in no other
+process: a stranger's class is asked elsewhere (`examine.py`, in a child), and only asked.
 
-Everything here is data. Running it on a stranger's class is `examine.py`'s business, in a child
-process; judging the outcome is `doctor.py`'s.
+Each probe has numbers of its own, which everybody can read here, and so learn the answers by heart.
+Therefore `drawn` asks the same with numbers that nobody knows before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+import random
 
 from .. import functions
 from ..scalar import Value
 from .dialect import SYMBOLS
-from .programs import FUNCTIONS, Program
+from .programs import FUNCTIONS, Probe, Program
 
-__all__ = ["BY_NAME", "PROBES", "Probe", "build", "expected"]
+__all__ = ["BY_NAME", "FIRST", "PROBES", "build", "drawn", "expected"]
 
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One question. `kind` says what is done with the program, see `examine.ACTIONS`."""
-
-    name: str
-    kind: str
-    program: Program
-    whole: bool = False  # leaves are ints
-
-
+FIRST = ("first", "hand", "maybe", "left")  # the kinds of probes that faults show in
 PROBES: list[Probe] = []
 
 
@@ -134,6 +125,62 @@ _probe("memory", "c = a * b; d = c + a", "memory", a=2.0, b=3.0)
 
 
 BY_NAME = {probe.name: probe for probe in PROBES}
+
+
+# ---- the same with other numbers ----------------------------------------------------------------
+
+GRID = 4096  # numbers are drawn in steps of 1/GRID: exact in a float32
+STEADY = 20.0  # how many times more than an operand a result may change, relatively
+LOOSE = (1e-5, 1e-6)  # what a float32 loses where no number is round
+
+
+@functools.lru_cache(maxsize=2)
+def drawn(seed: int) -> tuple[Probe, ...]:
+    """Ask what faults show in with numbers that are drawn: others for every seed.
+
+    Signs, zeros and numbers that are equal stay, because some probes are about them. What is
+    right must not hang on the last digits: nothing may cancel.
+    """
+    chance = random.Random(seed)
+    candidates = [p for p in PROBES if p.kind in FIRST and any(p.program.leaves.values())]
+    return tuple(_drawn(probe, chance) for probe in candidates)
+
+
+def _drawn(probe: Probe, chance: random.Random) -> Probe:
+    program = probe.program
+    while True:
+        old = dict.fromkeys(program.leaves.values())
+        new = {x: _near(x, probe.whole, chance) for x in old}
+        leaves = {name: new[x] for name, x in program.leaves.items()}
+        is_special = len(set(new.values())) < len(new) or any(abs(x) == 1.0 for x in new.values())
+        if not is_special and _is_steady(leaves, program):
+            other = Program(leaves, program.lines, program.root)
+            return Probe(probe.name, probe.kind, other, probe.whole, LOOSE)
+
+
+def _near(x: float, whole: bool, chance: random.Random) -> float:
+    """Draw a number of the same sign, about as large; 0 stays 0."""
+    if whole:
+        return float(chance.randint(2, 12))
+    return round(x * chance.uniform(0.6, 1.4) * GRID) / GRID
+
+
+def _is_steady(leaves: dict[str, float], program: Program) -> bool:
+    """Whether all results change by little if an operand does."""
+    right = _results(leaves, program)
+    allowed = [STEADY * 1e-6 * abs(x) for x in right]
+    for name, x in leaves.items():
+        moved = _results({**leaves, name: x * (1 + 1e-6)}, program)
+        allowed = [a - abs(p - q) for a, p, q in zip(allowed, right, moved, strict=True)]
+    return all(a >= 0 for a in allowed)
+
+
+def _results(leaves: dict[str, float], program: Program) -> list[float]:
+    data, grad = expected(Program(leaves, program.lines, program.root))
+    return [*data.values(), *grad.values()]
+
+
+# ---- what is right ------------------------------------------------------------------------------
 
 
 def build(program: Program) -> dict[str, Value]:

@@ -1,16 +1,19 @@
-"""Small programs that any engine can run, written down once: the doctor's probes are made of them.
+"""Small programs that any engine can run, and probes: a program, and what is to be done with it.
 
 A program is a list of steps in order, each a name and how it is made: `"d = a * b"`. Its text is
 its only form: what a learner reads in a finding is what was run. Leaves come with numbers; the
 last step is the result.
+
+Nothing here knows what is right: this module is also loaded next to a stranger's code.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["FUNCTIONS", "OPERATORS", "Program", "Step"]
+__all__ = ["FUNCTIONS", "OPERATORS", "Probe", "Program", "Step"]
 
 OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow"}
 FUNCTIONS = ("tanh", "exp", "log", "relu", "sigmoid", "sum")
@@ -51,6 +54,11 @@ class Program:
         return {step.op.rstrip("=") for step in self.steps} - {"is"}
 
     @property
+    def names(self) -> set[str]:
+        """Whatever has a value and a gradient in it."""
+        return {*self.leaves, *(step.name for step in self.steps)}
+
+    @property
     def has_numbers(self) -> bool:
         """Whether a plain number is an operand (the exponent of a power does not count)."""
         return any(
@@ -62,8 +70,41 @@ class Program:
     def text(self, cls: str = "Value") -> str:
         """Write it as one would in a Python session."""
         leaves = ", ".join(self.leaves)
-        numbers = ", ".join(f"{cls}({x:g})" for x in self.leaves.values())
+        numbers = ", ".join(f"{cls}({_spelled(x)})" for x in self.leaves.values())
         return "; ".join([f"{leaves} = {numbers}", *self.lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One question. `kind` says what is done with the program, see `examine.ACTIONS`."""
+
+    name: str
+    kind: str
+    program: Program
+    whole: bool = False  # leaves are ints
+    # Relative and absolute: classic formulas lose some digits.
+    tolerance: tuple[float, float] = (1e-6, 1e-9)
+
+    def asked(self) -> dict[str, Any]:
+        """Return what the one who answers has to know, as JSON can hold it."""
+        program = self.program
+        return {
+            "kind": self.kind,
+            "whole": self.whole,
+            "leaves": program.leaves,
+            "lines": program.lines,
+            "root": program.root,
+        }
+
+    @classmethod
+    def heard(cls, asked: dict[str, Any]) -> Probe:
+        """Return the question that was `asked`, without its name."""
+        program = Program(asked["leaves"], tuple(asked["lines"]), asked["root"])
+        return cls("", asked["kind"], program, asked["whole"])
+
+
+def _spelled(x: float) -> str:
+    return f"{x:g}" if float(f"{x:g}") == x else repr(x)
 
 
 def _parsed(line: str) -> Step:

@@ -15,7 +15,7 @@ What is left then is reported without a name.
 from __future__ import annotations
 
 from .faults import FAULTS, ORDERS
-from .patients import Sign, close, signatures
+from .patients import Sign, Signatures, close
 from .probes import BY_NAME, PROBES
 
 __all__ = ["recognise"]
@@ -45,20 +45,20 @@ ALONE = {  # the probes of an operation by itself, with distinct operands, and w
 Signs = dict[str, Sign]
 
 
-def recognise(signs: Signs, ill: Signs, has_closures: bool) -> list[tuple[str, list[str]]]:
-    """Pair each fault with the ill probes that it explains.
+def recognise(
+    signs: Signs, ill: Signs, known: Signatures, has_closures: bool
+) -> list[tuple[str, list[str]]]:
+    """Pair each fault with the ill probes that it explains, given what the patients fail.
 
     A fault is a code of the catalogue, an operation whose rule is wrong in a way of its own, or ""
     for what nobody knows.
     """
-    if not ill:
-        return []
-    alone = _explains_everything(signs, ill, has_closures)
+    alone = _explains_everything(signs, ill, known, has_closures)
     if alone:
         return [(alone, list(ill))]
-    found, left, suspects = _rules(signs, ill)
+    found, left, suspects = _rules(signs, ill, known)
     while left:
-        code, mine = _structural(signs, left, suspects)
+        code, mine = _structural(signs, left, suspects, known)
         found.append((code, mine))
         left = {name: sign for name, sign in left.items() if name not in mine}
     return found
@@ -67,7 +67,7 @@ def recognise(signs: Signs, ill: Signs, has_closures: bool) -> list[tuple[str, l
 Found = list[tuple[str, list[str]]]
 
 
-def _rules(signs: Signs, ill: Signs) -> tuple[Found, Signs, set[str]]:
+def _rules(signs: Signs, ill: Signs, known: Signatures) -> tuple[Found, Signs, set[str]]:
     """Name the operations that are wrong by themselves; return also what is left, and them."""
     wrong = [op for op in ALONE if any(name in ill for name in _single(op, signs))]
     if all(op in wrong for op in ALONE if _single(op, signs)):
@@ -77,9 +77,10 @@ def _rules(signs: Signs, ill: Signs) -> tuple[Found, Signs, set[str]]:
     for op, names in ALONE.items():
         trusted = names if op == "mul" or "mul" not in suspects else _single(op, signs)
         mine = [name for name in trusted if name in ill]
-        if not mine or _is_made_of_wrong_ones(op, mine, signs, found) or _is_a_number(op, signs):
+        is_made = _is_made_of_wrong_ones(op, mine, signs, found, known)
+        if not mine or is_made or _is_a_number(op, signs):
             continue
-        found.append((_local_row(op, signs, trusted) or op, mine))
+        found.append((_local_row(op, signs, trusted, known) or op, mine))
         suspects.add(op)
     if sum(what in ALONE for what, _ in found) > MANY:
         return [("", list(ill))], {}, set()
@@ -87,14 +88,16 @@ def _rules(signs: Signs, ill: Signs) -> tuple[Found, Signs, set[str]]:
     return found, left, suspects
 
 
-def _is_made_of_wrong_ones(op: str, mine: list[str], signs: Signs, found: Found) -> bool:
+def _is_made_of_wrong_ones(
+    op: str, mine: list[str], signs: Signs, found: Found, known: Signatures
+) -> bool:
     """Whether an operation is wrong only because it is made of one that is."""
     parts = set(MADE_OF.get(op, ()))
     for what, _ in found:
         if what in parts:
             return True  # in a way of its own, so that nobody can tell
         if what in FAULTS and FAULTS[what].where in parts:
-            for theirs in signatures()[what]:
+            for theirs in known[what]:
                 if all(name in theirs and _equal(signs[name], theirs[name]) for name in mine):
                     return True
     return False
@@ -117,30 +120,30 @@ def _contains(name: str, suspects: set[str]) -> bool:
     return any(op in suspects or suspects & set(MADE_OF.get(op, ())) for op in ops)
 
 
-def _explains_everything(signs: Signs, ill: Signs, has_closures: bool) -> str:
+def _explains_everything(signs: Signs, ill: Signs, known: Signatures, has_closures: bool) -> str:
     """Find a fault that fails in exactly this way, in the plainest style in which one does.
 
     Two look the same from outside: operands in a set, and both written at once. The latter takes
     a function that knows both operands.
     """
-    styles = max(map(len, signatures().values()))
+    styles = max(map(len, known.values()))
     for k in range(styles):
         codes = [
             code
-            for code, theirs in signatures().items()
+            for code, theirs in known.items()
             if k < len(theirs) and _is_exact(theirs[k], signs, ill)
         ]
         if "same_object" in codes and not has_closures:
             return "set_prev"
-        if "set_prev" in codes and has_closures and _is_any("same_object", signs, ill):
+        if "set_prev" in codes and has_closures and _is_any(known["same_object"], signs, ill):
             return "same_object"
         if codes:
             return codes[0]
     return ""
 
 
-def _is_any(code: str, signs: Signs, ill: Signs) -> bool:
-    return any(_is_exact(theirs, signs, ill) for theirs in signatures()[code])
+def _is_any(styles: list[Signs], signs: Signs, ill: Signs) -> bool:
+    return any(_is_exact(theirs, signs, ill) for theirs in styles)
 
 
 def _is_exact(theirs: Signs, signs: Signs, ill: Signs) -> bool:
@@ -149,10 +152,10 @@ def _is_exact(theirs: Signs, signs: Signs, ill: Signs) -> bool:
     return explained and all(_equal(signs[name], theirs[name]) for name in common)
 
 
-def _local_row(op: str, signs: Signs, trusted: list[str]) -> str:
+def _local_row(op: str, signs: Signs, trusted: list[str], known: Signatures) -> str:
     """Find the row that gives the same numbers wherever the operation stands alone."""
     names = [name for name in trusted if name in signs]
-    for code, styles in signatures().items():
+    for code, styles in known.items():
         if FAULTS[code].is_local and FAULTS[code].where == op:
             for theirs in styles:
                 if all(name in theirs and _equal(signs[name], theirs[name]) for name in names):
@@ -160,13 +163,15 @@ def _local_row(op: str, signs: Signs, trusted: list[str]) -> str:
     return ""
 
 
-def _structural(signs: Signs, left: Signs, suspects: set[str]) -> tuple[str, list[str]]:
+def _structural(
+    signs: Signs, left: Signs, suspects: set[str], known: Signatures
+) -> tuple[str, list[str]]:
     """Find the fault of accumulation, order or state that explains most of what is left."""
     best: tuple[tuple[int, int, int, int], str, list[str], bool] | None = None
-    for code in signatures():
+    for code, styles in known.items():
         if FAULTS[code].is_local:
             continue
-        theirs = _closest(code, signs, left, suspects)
+        theirs = _closest(styles, signs, left, suspects)
         hits, alike, equal, invented = _compared(theirs, signs, left, suspects)
         similar = alike if FAULTS[code].varies else equal
         if not hits or similar < 0.7 * hits or invented > 0.15 * hits:
@@ -184,14 +189,14 @@ def _structural(signs: Signs, left: Signs, suspects: set[str]) -> tuple[str, lis
     return code, list(left) if len(mine) >= 0.7 * len(left) else mine
 
 
-def _closest(code: str, signs: Signs, left: Signs, suspects: set[str]) -> Signs:
+def _closest(styles: list[Signs], signs: Signs, left: Signs, suspects: set[str]) -> Signs:
     """Of the styles in which a fault is planted, return the one that is most like this."""
 
     def likeness(theirs: Signs) -> tuple[float, int]:
         hits, alike, equal, invented = _compared(theirs, signs, left, suspects)
         return alike + equal / 100 - 2 * invented, hits
 
-    return max(signatures()[code], key=likeness)
+    return max(styles, key=likeness)
 
 
 def _compared(

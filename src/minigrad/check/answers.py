@@ -1,0 +1,216 @@
+"""What a child process said, understood: every word of it may come from a stranger.
+
+The messages have one order, and each one form; whatever is otherwise ends the reading with a plain
+sentence. Answers are numbers and the names of errors: what they are worth is found out later, by
+comparing them with what is right, which the one who answered does not know.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..names import readable
+from .dialect import NAMES, SPECIAL, SYMBOLS, can
+from .examine import Outcome
+from .lines import Marks
+from .programs import Probe
+
+__all__ = ["Examination", "understand"]
+
+SENTENCE = 1_000  # the longest text that is taken from a stranger, save for that of its file
+MORE = {"second": "first", "zero": "cleared"}  # the gradients that such a probe also brings
+
+
+class NonsenseError(Exception):
+    """Something that the child process would not say by itself."""
+
+
+@dataclass(slots=True)
+class Examination:
+    """What is known of a stranger: how to speak to it, and what came out."""
+
+    words: dict[str, str] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)  # of the probes, by name
+    drawn: dict[str, Outcome] = field(default_factory=dict)  # of the same with numbers drawn,
+    seed: int = 0  # from this
+    documentation: str = ""  # of the class and its backward()
+    text: str = ""  # of the file that the class is in
+    marks: Marks = field(default_factory=dict)
+    has_closures: bool = True  # whether nodes keep functions, or rules are somewhere else
+    problem: str = ""  # why there is nothing, or not everything
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How far the reading has come."""
+
+    found: Examination
+    questions: list[tuple[Probe, dict[str, Outcome]]]  # with where the answer goes
+    first_marks: Marks | None = None  # from before the stranger's code ran, if it is a file
+    operations: set[str] = field(default_factory=set)
+    operators: set[str] = field(default_factory=set)
+    zero: str = ""
+    is_known: bool = False
+    is_over: bool = False
+    answered: int = 0
+
+    @property
+    def at(self) -> str:
+        if not self.is_known:
+            return "loading the file"
+        if self.answered == len(self.questions):
+            return "saying good-bye"
+        return f"running “{self.questions[self.answered][0].program.text()}”"
+
+
+def understand(
+    heard: bytes, seed: int, probes: list[Probe], drawn: list[Probe]
+) -> tuple[Examination, str]:
+    """Return what is known, and what the child was at when it stopped talking: "" at its end."""
+    found = Examination(seed=seed)
+    questions = [(p, found.outcomes) for p in probes] + [(p, found.drawn) for p in drawn]
+    reading = _Reading(found, questions)
+    for line in heard.split(b"\n")[:-1]:  # a last one without an end was interrupted
+        try:
+            _take(reading, _decoded(line))
+        except NonsenseError as error:
+            found.problem = f"what it answers cannot be understood while {reading.at} ({error})"
+            break
+        if found.problem:
+            break
+    return found, "" if reading.is_over or found.problem else reading.at
+
+
+def _decoded(line: bytes) -> tuple[str, Any]:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError, MemoryError):
+        raise NonsenseError("not JSON") from None
+    if not isinstance(message, dict) or len(message) != 1:
+        raise NonsenseError("not one message")
+    return next(iter(message.items()))
+
+
+def _take(reading: _Reading, message: tuple[str, Any]) -> None:
+    kind, what = message
+    found = reading.found
+    if reading.is_over:
+        raise NonsenseError("something after the end")
+    if kind == "problem" and not reading.is_known:
+        found.problem = _line(what) or "it does not say why"
+    elif kind == "source" and not reading.is_known:
+        found.text, found.marks = _text(_part(what, "text"), 0), _marks(_part(what, "marks"))
+        reading.first_marks = reading.first_marks or found.marks
+    elif kind == "class" and not reading.is_known:
+        _introduce(reading, what)
+    elif kind == "outcome" and reading.is_known and reading.answered < len(reading.questions):
+        probe, outcomes = reading.questions[reading.answered]
+        is_missing = not can(probe, reading.operations, reading.operators, reading.zero)
+        outcomes[probe.name] = {"missing": True} if is_missing else _outcome(probe, what)
+        reading.answered += 1
+    elif kind == "end" and reading.answered == len(reading.questions):
+        reading.is_over = True
+    else:
+        raise NonsenseError("not in this order")
+
+
+def _introduce(reading: _Reading, what: Any) -> None:
+    found = reading.found
+    words = _part(what, "words")
+    if not isinstance(words, dict) or not {"class", "data", "grad", "backward"} <= set(words):
+        raise NonsenseError("no words")
+    found.words = {_line(kind): _line(word) for kind, word in words.items()}
+    found.documentation = _text(_part(what, "documentation"), 10_000)
+    found.has_closures = _part(what, "has_closures") is True
+    reading.zero = _text(_part(what, "zero"))
+    reading.operations = _operations(_part(what, "operations"))
+    reading.operators = _operations(_part(what, "operators"))
+    reading.is_known = True
+    hidden = _hidden(reading, found.words["class"])
+    if hidden:
+        found.problem = hidden
+
+
+def _hidden(reading: _Reading, cls: str) -> str:
+    """Compare with the file: an operation that stands there must answer for itself."""
+    marks = (reading.first_marks or {}).get(cls, {})
+    for op, names in NAMES.items():
+        methods = dict.fromkeys(SPECIAL.get(op, ())[:1], reading.operators)
+        if op not in SYMBOLS:  # of those with two operands, a method may be something else
+            methods |= dict.fromkeys(names, reading.operations)
+        for name, known in methods.items():
+            if op not in known and f"method {name}" in marks:
+                line = marks[f"method {name}"]
+                return f"line {line} has {name}, but the class that answers has not"
+    return ""
+
+
+# ---- forms ------------------------------------------------------------------------------------
+
+
+def _part(what: Any, name: str) -> Any:
+    if not isinstance(what, dict) or name not in what:
+        raise NonsenseError(f"no {name}")
+    return what[name]
+
+
+def _text(what: Any, longest: int = SENTENCE) -> str:
+    if not isinstance(what, str):
+        raise NonsenseError("not a text")
+    return what[: longest or None]
+
+
+def _line(what: Any) -> str:
+    """Take a text that must stay on its line: a class may be called "Value\\n\\nNo fault."."""
+    return readable(_text(what))
+
+
+def _operations(what: Any) -> set[str]:
+    if not isinstance(what, list) or not all(isinstance(x, str) for x in what):
+        raise NonsenseError("not operations")
+    return set(what) & set(NAMES)
+
+
+def _marks(what: Any) -> Marks:
+    if not isinstance(what, dict) or not all(isinstance(x, dict) for x in what.values()):
+        raise NonsenseError("not marks")
+    return {place: {m: _count(x, 1) for m, x in marks.items()} for place, marks in what.items()}
+
+
+def _count(what: Any, least: int) -> int:
+    if type(what) is not int or what < least:
+        raise NonsenseError("not a count")
+    return what
+
+
+def _numbers(what: Any, names: set[str]) -> dict[str, float]:
+    if not isinstance(what, dict) or set(what) != names:
+        raise NonsenseError("not the numbers that were asked for")
+    if not all(type(x) is float for x in what.values()):
+        raise NonsenseError("not numbers")
+    return what
+
+
+def _outcome(probe: Probe, what: Any) -> Outcome:
+    outcome = _one_outcome(probe, what)
+    others = what.get("others", [])
+    if not isinstance(others, list):
+        raise NonsenseError("no outcomes")
+    others = [_one_outcome(probe, other) for other in others]
+    return {**outcome, "others": others} if others else outcome
+
+
+def _one_outcome(probe: Probe, what: Any) -> Outcome:
+    if isinstance(what, dict) and "error" in what:
+        line = _part(what, "line")
+        return {
+            "error": _text(what["error"]),
+            "message": _text(_part(what, "message")),
+            "line": None if line is None else _count(line, 1),
+        }
+    if probe.kind == "memory":
+        return {name: _count(_part(what, name), 0) for name in ("held", "kept")}
+    parts = ["data", "grad", *([MORE[probe.kind]] if probe.kind in MORE else [])]
+    return {part: _numbers(_part(what, part), probe.program.names) for part in parts}
