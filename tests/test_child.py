@@ -78,7 +78,7 @@ def test_folders_links_and_names_that_are_no_files(tmp_path, monkeypatch):
     assert "there is no such file" in refused(written(tmp_path, "") / "below.py")
     assert "the file cannot be found" in diagnose("a\0b.py").problem
     assert "the file cannot be found" in refused(f"{'a' * 5000}.py")
-    assert "this is not one" in refused(written(tmp_path, SOUND, "engine.txt"))
+    assert "this is another kind of file" in refused(written(tmp_path, SOUND, "engine.txt"))
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

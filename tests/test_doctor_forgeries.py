@@ -268,6 +268,8 @@ def test_an_operation_that_hides_is_named(tmp_path):
     assert report.exit_code == 2
     line = (text + broken).splitlines().index("    def tanh(self):") + 1
     assert report.problem == f"line {line} has tanh, but the class that answers has not"
+    renamed = examined(tmp_path, text + broken + "\nValue.__name__ = 'Other'\n")
+    assert renamed.problem == report.problem
 
 
 def test_the_child_knows_no_answer_and_no_right_engine(tmp_path):

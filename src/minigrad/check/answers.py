@@ -134,8 +134,12 @@ def _introduce(reading: _Reading, what: Any) -> None:
 
 
 def _hidden(reading: _Reading, cls: str) -> str:
-    """Compare with the file: an operation that stands there must answer for itself."""
-    marks = (reading.first_marks or {}).get(cls, {})
+    """Compare with the file: an operation that stands there must answer for itself.
+
+    A class that the file does not have by this name may be any of those in it.
+    """
+    places = reading.first_marks or {}
+    marks = places[cls] if cls in places else {m: k for p in places.values() for m, k in p.items()}
     for op, names in NAMES.items():
         methods = dict.fromkeys(SPECIAL.get(op, ())[:1], reading.operators)
         if op not in SYMBOLS:  # of those with two operands, a method may be something else
