@@ -64,8 +64,6 @@ def diagnose(subject: type | str | Path, class_name: str = "") -> Report:
     try:
         path = Path(name).resolve()
         problem = _why_not(path.stat())
-        if not problem and Path(name).suffix.lower() != ".py":
-            problem = "this is another kind of file"
     except (FileNotFoundError, NotADirectoryError):
         problem = "there is no such file"
     except (OSError, RuntimeError, ValueError) as error:  # too long a path, a loop of links, …
