@@ -393,9 +393,9 @@ def test_a_file_that_is_swept_away_before_it_is_locked_is_made_again(tmp_path, m
 
 # ---- everybody --------------------------------------------------------------------------------
 
-# What writes by itself: the room that all others use; and messages from child processes to us, in
-# folders that exist only as long as we listen.
-OWN_WAYS = {"files.py", "check/child.py", "lab/runner.py"}
+# What writes by itself: the room that all others use; and messages from a child process to us, in a
+# folder that exists only as long as we listen.
+OWN_WAYS = {"files.py", "lab/runner.py"}
 
 
 def opened_for_writing(source):
