@@ -30,6 +30,7 @@ _LOG2E = 1.4426950408889634
 _MANY_TERMS = 200  # of a sum: beyond, what is under it counts as one term
 _EXACT = {"neg", "where", "maximum", "minimum", "clip", "relu", "abs", "leaf"}
 _SUMS = {"add", "sum", "dot"}
+_GROWING = {"add", "sub", "sum", "dot", "mul", "div", "neg"}  # of finite numbers inf: too large
 _CHOICES = {"maximum", "minimum", "clip"}
 # Operands, by position, and the numbers where a rule jumps or bends.
 _EDGES = {
@@ -56,6 +57,7 @@ class Entry:
     is_loose: bool = False  # a zero that may have either sign
     terms: tuple[float, ...] = ()  # of a sum
     who: Any = None  # the same for the same expression, computed once more
+    has_overflowed: bool = False  # infinite, though all that it was made of is finite
 
     def may_be(self, x: float) -> bool:
         """Tell whether the bound includes `x`; an exact number is on no edge."""
@@ -130,7 +132,13 @@ class Ledger:
         elif not abs(y) + error < _LARGEST * (1.0 - _CLOSE):
             doubts |= RANGE
             error = inf if isnan(error) else error
-        return Entry(y, error, doubts, is_loose and y == 0.0, terms, who)
+        infinite = [x for x in operands if not isfinite(x.number)]
+        has_overflowed = all(x.has_overflowed for x in infinite)
+        if name in _SUMS and isnan(y) and infinite and has_overflowed:
+            doubts |= ORDER
+        is_pole = name not in _GROWING or (name == "div" and operands[1].number == 0.0)
+        has_overflowed &= abs(y) == inf and not is_pole
+        return Entry(y, error, doubts, is_loose and y == 0.0, terms, who, has_overflowed)
 
     # ---- what is no node of its own -------------------------------------------------------------
 
