@@ -31,7 +31,7 @@ RANK = {
     "view.svg": 10,
     **dict.fromkeys(["view.dot", "view.html"], 11),
     "view": 12,
-    **dict.fromkeys(["check.programs", "check.faults", "check.differences"], 6),
+    **dict.fromkeys(["check.programs", "check.faults", "check.differences", "check.exact"], 6),
     **dict.fromkeys(["check.replay", "lab.broken", "lab.labs", "lab.phrases", "lab.runner"], 6),
     **dict.fromkeys(["lab.versions"], 6),
     **dict.fromkeys(["check.dialect", "check.gradcheck", "lab.folder"], 7),
@@ -62,7 +62,7 @@ RANK = {
     "compiled": 12,
     **dict.fromkeys(["batches", "training"], 13),
     "compilation": 14,
-    "lab.commands": 16,
+    **dict.fromkeys(["lab.commands", "check.selftest"], 16),
     "cli": 17,
     **dict.fromkeys(["__init__", "__main__"], 18),
 }

@@ -6,6 +6,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -251,6 +252,42 @@ def doctor(
         if page is not None:
             _write(page, report.to_html, force, quietly=as_json)
     raise typer.Exit(report.exit_code)
+
+
+@app.command()
+def selftest(
+    as_json: AsJson = False,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=0.1, help="How long, about; more finds more.")
+    ] = 10.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Other numbers draw other cases.")] = 0,
+) -> None:
+    """Check that minigrad works on this machine, and print what a bug report needs.
+
+    Exit code 0: nothing failed; 1: something did.
+    """
+    from rich.console import Console
+    from rich.progress import track
+
+    from .check import selftest as checks  # it brings NumPy along, which no other command needs
+
+    share = seconds / len(checks.CHECKS)
+    outcomes = [
+        checks.examined(name, share, seed)
+        for name in track(checks.CHECKS, "", console=Console(stderr=True), transient=True)
+    ]
+    facts = checks.facts()
+    if as_json:
+        put_json({"machine": facts, "checks": [asdict(found) for found in outcomes]})
+    else:
+        put("\n".join(f"{name}: {fact}" for name, fact in facts.items()))
+        counts = [(found.name, found.cases, len(found.failures)) for found in outcomes]
+        rows = [(name, f"{cases:,}", f"{failed:,}") for name, cases, failed in counts]
+        put_table(("check", "cases", "failed"), rows, right=(1, 2))
+        for found in outcomes:
+            for failure in found.failures[:3]:
+                put(f"{found.name}: {failure}")
+    raise typer.Exit(int(any(found.failures for found in outcomes)))
 
 
 def _evaluated(
