@@ -11,6 +11,7 @@ import json
 
 import pytest
 
+import minigrad
 from minigrad.check import diagnose
 from minigrad.check.answers import understand
 from minigrad.check.child import examine_stranger
@@ -407,9 +408,10 @@ def test_a_fault_has_one_name_whatever_is_drawn(fault, tmp_path):
 
 
 @pytest.mark.heavy
+@pytest.mark.skipif(minigrad.engine() == "pure", reason="no engine of ours is in the child")
 @pytest.mark.parametrize("fault", CATALOGUE, ids=lambda fault: fault.code)
 def test_every_finding_is_the_same_whatever_is_drawn(fault, tmp_path):
-    first, *others = (examined(tmp_path, patient(fault), seed) for seed in range(20))
+    first, *others = (examined(tmp_path, patient(fault), seed) for seed in range(5))
     assert first.findings[0].code == fault.code
     for report in others:
         assert report == first
