@@ -1,23 +1,32 @@
-"""Ctrl-C inside a training step: the step is taken entirely, or not at all."""
+"""Whatever is raised, wherever: a step is taken entirely or not at all, and so is a pass.
+
+Eager calls, at every position: `interruptions.py`, of which a sample is tried here.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import linecache
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
 
+import interruptions
 import pytest
+from interruptions import CASES, Graph
 
 import minigrad
-from minigrad import Value, strict
+from minigrad import BackwardRunningError, Value, grad, modes, no_grad, strict
 from minigrad.optim import SGD, Adam, AdamW, cosine
 
 pytest.importorskip("numpy")
 
+SAMPLE = 16  # positions of each case
 ROOMS = [
     "training.py",
     "modes.py",
@@ -32,6 +41,137 @@ SETTINGS = {
     "momentum": (SGD, {"lr": cosine(0.1, 0.01, 20), "momentum": 0.9}),
     "AdamW": (AdamW, {"lr": 0.03, "weight_decay": 0.2}),
 }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_eager_calls_are_done_or_not_done(name):
+    """And no mode is left on, no lock held; at a sample of all lines in the package."""
+    make = CASES[name]
+    every = max(1, interruptions.count_positions(make) // SAMPLE)
+    counts = interruptions.sweep(make, every, start=len(name) % every)
+    assert counts.is_sound, str(counts)
+    if minigrad.engine() == "pure":
+        assert counts.positions >= SAMPLE
+
+
+@pytest.mark.parametrize("name", ["backward by hand", "step of Adam"])
+def test_eager_calls_between_any_two_instructions(name):
+    """Python itself looks for signals at fewer places."""
+    make = CASES[name]
+    every = max(1, interruptions.count_positions(make, "opcode") // SAMPLE)
+    counts = interruptions.sweep(make, every, event="opcode")
+    assert counts.is_sound, str(counts)
+
+
+@pytest.mark.parametrize("name", ["backward", "backward by hand", "grad", "step of SGD"])
+def test_eager_calls_without_memory(name):
+    """Each allocation fails in turn; in a process of its own, for Python may not survive it."""
+    pytest.importorskip("_testcapi")
+    done = subprocess.run(
+        [sys.executable, interruptions.__file__, "memory", name],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 wrong, 0 stuck, 0 left_on" in done.stdout
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer")
+def test_signals_at_random_times_of_passes(by_hand):
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals come to the main thread")
+    graph, armed = Graph(by_hand), [False]
+    graph.root.zero_grad()
+    graph.root.backward()
+    once = graph.look()
+    graph.root.zero_grad()
+    rng, passes = random.Random(by_hand), 0
+
+    def interrupt(number, frame):
+        if armed[0]:
+            raise KeyboardInterrupt
+
+    def has(count):
+        return graph.look() == [pytest.approx(count * number) for number in once]
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    gc.disable()  # what a callback of the collector's raises is lost
+    try:
+        for _ in range(200):
+            with contextlib.suppress(KeyboardInterrupt):
+                armed[0] = True
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-6, 3e-4))
+                for _ in range(5):
+                    graph.root.backward()
+                    passes += 1
+                armed[0] = False
+            armed[0] = False
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            assert has(passes) or has(passes + 1)
+            passes += has(passes + 1)
+    finally:
+        gc.enable()
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_signal_in_a_hand_written_step():
+    graph, x = Graph(by_hand=True), Value(2.0)
+    out = Value(8.0, (x, graph.root), "cube")
+
+    def step():
+        x.grad += 12.0 * out.grad
+        graph.root.grad += 100.0
+        signal.raise_signal(signal.SIGINT)
+
+    out._backward = step
+    before = graph.look()
+    for call in (out.backward, lambda: grad(out * 2, x)):
+        with pytest.raises(KeyboardInterrupt) as caught:
+            call()
+        assert "as it was before the pass" in caught.value.__notes__[0]
+        assert (graph.look(), x.grad, out.grad) == (before, 0.0, 0.0)
+        graph.root.backward()
+        graph.root.zero_grad()
+        before = graph.look()
+
+
+def test_a_pass_inside_a_pass_is_refused_and_the_next_one_works():
+    graph, x = Graph(by_hand=True), Value(2.0)
+    out = Value(4.0, (x,), "inner")
+    out._backward = lambda: grad(graph.root, graph.a)
+    for _ in range(2):
+        with pytest.raises(BackwardRunningError, match="running already"):
+            out.backward()
+    graph.root.backward()
+
+
+@pytest.mark.parametrize("kind", [no_grad, strict, minigrad.record])
+def test_blocks_are_closed_however_they_are_left(kind):
+    def with_statement():
+        with kind():
+            assert modes.open_blocks
+
+    def stack():
+        with contextlib.ExitStack() as blocks:
+            blocks.enter_context(kind())
+            assert modes.open_blocks
+
+    def by_name():
+        block = kind()
+        block.__enter__()
+        block.__exit__(None, None, None)
+
+    def twice():
+        block = kind()
+        with block, block:
+            assert len(modes.open_blocks) == 2
+
+    for use in (with_statement, stack, by_name, twice):
+        use()
+        assert not interruptions.something_is_on()
 
 
 class Training:

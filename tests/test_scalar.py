@@ -478,7 +478,7 @@ def test_the_engines_order_is_the_order_of_the_graph_room(seed):
 
     program = random_program(seed)
     root = run(program, [Value(x) for x in program.inputs], call_minigrad)[-1]
-    assert [id(v) for v in _postorder(root, [])] == [
+    assert [id(v) for v in _postorder(root)] == [
         id(v) for v in topological_order(root, Value._links)
     ]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import shim as cython
 from .coerce import as_list
-from .modes import refuse_in_trace, settle
+from .modes import is_flowing, refuse_in_trace, settle
 from .node import Node
 
 if False:  # for the compiler, which reads the next line; nobody runs it
@@ -22,6 +22,8 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 
 if not cython.compiled:
     from math import sqrt
+
+    from .shim import set_at_once
 
 __all__ = ["adam", "as_numbers", "data_of", "grads_of", "set_data", "set_grads", "sgd", "zero_grad"]
 
@@ -70,6 +72,8 @@ def data_of(values: Iterable[Any]) -> array[float]:
 def grads_of(values: Iterable[Any]) -> array[float]:
     """Return the gradients of many Values as an `array('d')`."""
     nodes = _listed(values, "grads_of(values)")
+    if is_flowing():  # to a hand-written step, gradients are those of its pass
+        return array("d", [node.grad for node in nodes])
     found = _room_for(len(nodes))
     x = found
     for k in range(len(nodes)):
@@ -80,7 +84,11 @@ def grads_of(values: Iterable[Any]) -> array[float]:
 def set_data(values: Iterable[Any], numbers: Any) -> None:
     """Write numbers, an array or any sequence, into the `.data` of as many Values."""
     nodes = _listed(values, "set_data(values, …)")
-    x = as_numbers(numbers, len(nodes), "set_data")
+    found = as_numbers(numbers, len(nodes), "set_data")
+    if not cython.compiled:
+        set_at_once(nodes, "_data", found.tolist())
+        return
+    x = found
     for k in range(len(nodes)):
         cython.cast(Node, nodes[k])._data = x[k]
 
@@ -88,7 +96,15 @@ def set_data(values: Iterable[Any], numbers: Any) -> None:
 def set_grads(values: Iterable[Any], numbers: Any) -> None:
     """Write numbers, an array or any sequence, into the `.grad` of as many Values."""
     nodes = _listed(values, "set_grads(values, …)")
-    x = as_numbers(numbers, len(nodes), "set_grads")
+    found = as_numbers(numbers, len(nodes), "set_grads")
+    if is_flowing():
+        for node, number in zip(nodes, found, strict=True):
+            node.grad = number
+        return
+    if not cython.compiled:
+        set_at_once(nodes, "_grad", found.tolist())
+        return
+    x = found
     for k in range(len(nodes)):
         cython.cast(Node, nodes[k])._grad = x[k]
 
@@ -96,6 +112,9 @@ def set_grads(values: Iterable[Any], numbers: Any) -> None:
 def zero_grad(values: Iterable[Any]) -> None:
     """Set the `.grad` of many Values to zero."""
     nodes = _listed(values, "zero_grad(values)")
+    if is_flowing() or not cython.compiled:
+        set_grads(nodes, _room_for(len(nodes)))
+        return
     for k in range(len(nodes)):
         cython.cast(Node, nodes[k])._grad = 0.0
 

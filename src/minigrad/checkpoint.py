@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from .bulk import set_data
 from .errors import CheckpointError
 from .files import write_atomically
 from .names import cut, readable, short
@@ -47,8 +48,7 @@ def load_parameters(path: str | os.PathLike[str], target: Module | Iterable[Valu
         numbers = _read(content, _describe(target), len(parameters))
     except CheckpointError as error:
         raise CheckpointError(f"{readable(path)}: {error}") from None
-    for parameter, number in zip(parameters, numbers, strict=True):
-        parameter.data = number
+    set_data(parameters, numbers)
 
 
 def _listed(source: Module | Iterable[Value]) -> Sequence[Value]:

@@ -55,6 +55,7 @@ from .errors import AuditError, GuardError, TraceError
 from .graph import topological_order
 from .modes import in_strict, is_recording, refuse_in_trace, settle, tracer
 from .scalar import Value, fused, gradients
+from .turns import forked
 
 __all__ = ["PATIENCE", "Bound", "CacheInfo", "Compiled", "Gradients"]
 
@@ -115,7 +116,7 @@ class Compiled(Made):
         self._streak = 0  # traces in a row without a replay
         self._doubts = 0  # audits in a row with another outcome that tracing does not explain
         self._told: set[str] = set()  # warnings that were given
-        self._lock = threading.RLock()
+        self._lock = forked(threading.RLock())
 
     def _recipe(self) -> tuple[Any, ...]:
         return self._function, *self._options

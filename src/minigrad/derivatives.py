@@ -15,8 +15,8 @@ from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .functions import VALUES
 from .graph import topological_order
-from .modes import in_strict, refuse_in_trace, tolerant, tracer
-from .ops import TABLE
+from .modes import in_strict, refuse_in_trace, tolerantly, tracer
+from .ops import TABLE, Op
 from .scalar import Value, gradients
 
 __all__ = ["grad", "hessian", "jacobian", "jvp"]
@@ -122,14 +122,10 @@ def _derivatives(node: Value) -> list[tuple[Value, Any]]:
     """Pair the operands that are Values with their local derivatives as Values."""
     row = TABLE[node._code]
     arguments = node._arguments()
-    with tolerant():
-        if row.gradient is not None:
-            partials: Sequence[Any] = row.gradient(VALUES, node, *arguments)
-        else:
-            partials = [
-                partial(VALUES, node, *arguments) if isinstance(argument, Value) else 0.0
-                for partial, argument in zip(row.partials, arguments, strict=True)
-            ]
+    if in_strict():
+        partials = tolerantly(_partials, row, node, arguments)
+    else:
+        partials = _partials(row, node, arguments)
     if in_strict():
         for partial in partials:
             guard.check_derivative(node, partial.data if isinstance(partial, Value) else partial)
@@ -137,6 +133,16 @@ def _derivatives(node: Value) -> list[tuple[Value, Any]]:
         (argument, partial)
         for argument, partial in zip(arguments, partials, strict=True)
         if isinstance(argument, Value)
+    ]
+
+
+def _partials(row: Op, node: Value, arguments: tuple[Any, ...]) -> Sequence[Any]:
+    if row.gradient is not None:
+        found: Sequence[Any] = row.gradient(VALUES, node, *arguments)
+        return found
+    return [
+        partial(VALUES, node, *arguments) if isinstance(argument, Value) else 0.0
+        for partial, argument in zip(row.partials, arguments, strict=True)
     ]
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .abilities import ABILITIES
 from .graph import operands_of, topological_order
 from .names import brief, json_number, name_of, plural, short_name
-from .record import check_root, links, untouched
+from .record import aside, check_root, links
 from .scalar import Value
 from .terminal import table_of
 
@@ -192,11 +192,13 @@ class _Downwards:
         self.gradients: dict[int, float] = {id(result): 1.0}
         self.ways: dict[int, list[_Way]] = {id(result): [_Way(1.0, result, 1.0, 0, None)]}
         self.rests: dict[int, float] = {}  # sums over the paths that `ways` has no room for
-        with untouched(self.order):
-            for node in reversed(self.order):
-                leads_on = leads is None or (id(node) in leads and node is not leading_to)
-                if leads_on and id(node) in self.counts:  # else a node without a rule cut it off
-                    self._pass_on(node, leads)
+        aside(self.order, self._run, leading_to, leads)  # hand-written steps are run to be asked
+
+    def _run(self, leading_to: Value | None, leads: set[int] | None) -> None:
+        for node in reversed(self.order):
+            leads_on = leads is None or (id(node) in leads and node is not leading_to)
+            if leads_on and id(node) in self.counts:  # else a node without a rule cut it off
+                self._pass_on(node, leads)
 
     def _leading(self, variable: Value) -> set[int]:
         """Find the nodes from which a way leads down to the variable."""

@@ -2,6 +2,10 @@
 
 A block holds for the thread or task that opened it, and for tasks that it starts, until it closes.
 Blocks nest, and also serve as decorators, of coroutines too.
+
+An interrupt may come at any line of Python, in `__enter__` and `__exit__` too, and must not leave a
+mode on. So a block is opened and closed by C alone, see `_Block`, and whoever meets a closed one
+puts it away. What shall hold for one call is set in a context that C leaves in any case.
 """
 
 from __future__ import annotations
@@ -10,62 +14,96 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
-from contextvars import ContextVar
-from types import TracebackType
-from typing import Any, Protocol, Self
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, Protocol, Self, TypeVar
+
+from .turns import Turns, in_child
 
 __all__ = [
+    "Flow",
     "Watcher",
+    "debts",
+    "grad_apart",
     "in_strict",
+    "is_flowing",
     "is_owed",
     "is_recording",
     "no_grad",
-    "on_change",
-    "on_debt",
+    "of_a_node",
+    "open_blocks",
     "owe",
     "recording",
     "refuse_in_trace",
     "replaced_pass",
     "replacing",
+    "set_grad_apart",
     "settle",
     "strict",
+    "tidy_up",
     "tolerant",
+    "tolerantly",
     "tracer",
     "tracing",
     "watchers",
     "watching",
+    "with_flow",
 ]
 
-_lock = threading.Lock()
-_open_blocks = 0
-_listeners: list[Callable[[int], None]] = []
+T = TypeVar("T")
 
-
-def on_change(listener: Callable[[int], None]) -> None:
-    """Have `listener` told how many blocks are open anywhere, each time that changes.
-
-    While none is, an engine need not ask about modes at all: that keeps them free for everybody
-    who does not use them.
-    """
-    _listeners.append(listener)
-
-
-def _count(change: int) -> bool:
-    global _open_blocks
-    with _lock:
-        _open_blocks += change
-        for listener in _listeners:
-            listener(_open_blocks)
-    return True
+# The blocks that may be open, in any thread, as keys. While there is none, an engine need not ask
+# about modes at all: that keeps them free for everybody who does not use them.
+open_blocks: dict[Any, Any] = {}
 
 
 class _Block:
-    """One `with`, from enter to exit. A task that inherited it sees when it closes."""
+    """One `with`, from enter to exit. A task that inherited it sees when it closes.
 
-    __slots__ = ("is_counted", "is_open", "on", "outer")
+    It is open once it is in `open_blocks`, until its lock is free. Each takes one call of C: that
+    is all that a `with` statement calls, and no interrupt can come in between.
+    """
 
-    def __init__(self, on: Any, outer: _Block | None) -> None:
-        self.on, self.outer, self.is_open, self.is_counted = on, outer, True, False
+    __slots__ = ("is_held", "leave", "mode", "on", "outer", "setting", "thread")
+
+    def __init__(self, mode: _Mode) -> None:
+        self.mode, self.on, self.setting = mode, mode._on, mode._setting
+        self.outer = self.setting.get()
+        while self.outer is not None and not self.outer.is_open():
+            self.outer = self.outer.outer
+        self.thread = threading.get_ident()
+        lock = threading.Lock()
+        lock.acquire()
+        self.is_held, self.leave = lock.locked, lock.__exit__
+
+    def is_open(self) -> bool:
+        return self in open_blocks and self.is_held()
+
+    def enter(self) -> Callable[[], Any]:
+        return functools.partial(open_blocks.setdefault, self, self.mode._result())
+
+    def put_away(self) -> None:
+        if self.setting.get() is self:  # else it was opened in another context, and is inert there
+            self.setting.set(self.outer)
+        self.on = None
+
+
+def tidy_up() -> None:
+    """Put away the blocks that are over."""
+    for block in list(open_blocks):
+        if not block.is_held():
+            block.put_away()
+            open_blocks.pop(block, None)
+
+
+def _leave_what_others_opened() -> None:
+    """In a forked process there are no other threads."""
+    here = threading.get_ident()
+    for block in list(open_blocks):
+        if block.thread != here:
+            open_blocks.pop(block, None)
+
+
+in_child(_leave_what_others_opened)
 
 
 Setting = ContextVar[_Block | None]
@@ -79,9 +117,14 @@ _tracing: Setting = ContextVar("minigrad_tracing", default=None)
 def _innermost(setting: Setting) -> Any:
     """Ask the innermost block that is still open; None if there is none."""
     block = setting.get()
-    while block is not None and not block.is_open:
+    while block is not None:
+        if block in open_blocks and block.is_held():
+            return block.on
         block = block.outer
-    return None if block is None else block.on
+    for oldest in tuple(open_blocks)[:1]:
+        if not oldest.is_held():  # a `with` has closed it since
+            tidy_up()
+    return None
 
 
 def _is_on(setting: Setting) -> bool:
@@ -96,6 +139,13 @@ def is_recording() -> bool:
 def in_strict() -> bool:
     """Tell whether this is inside a `strict()` block."""
     return _is_on(_strict)
+
+
+def of_a_node() -> tuple[bool, bool]:
+    """Tell what is asked at every node while any block is open: `in_strict`, `is_recording`."""
+    if _strict.get() is None:
+        return False, is_recording()
+    return in_strict(), is_recording()
 
 
 class Watcher(Protocol):
@@ -118,7 +168,7 @@ def watchers() -> list[Watcher]:
     found = []
     block = _watching.get()
     while block is not None:
-        if block.is_open:
+        if block.is_open():
             found.append(block.on)
         block = block.outer
     return found[::-1]
@@ -145,8 +195,11 @@ def replaced_pass() -> Pass | None:
 class Tracer(Protocol):
     """Somebody who is told what a function does to Values; `compiler.trace` has the one."""
 
+    def opened(self) -> None:
+        """The traced function opens a block: from here on it wants to know what is `made`."""
+
     def made(self, node: Any) -> None:
-        """`node` has been made inside a block that the traced function has opened."""
+        """`node` has been made, perhaps inside a block that the traced function has opened."""
 
     def read(self, node: Any) -> Any:
         """Return what `node.data` is to be: a number that knows where it comes from."""
@@ -173,14 +226,9 @@ def tracer() -> Tracer | None:
     return found
 
 
-_debts: list[Callable[[], None]] = []
-_paying = threading.RLock()
-_debt_listeners: list[Callable[[bool], None]] = []
-
-
-def on_debt(listener: Callable[[bool], None]) -> None:
-    """Have `listener` told whether anybody owes, each time that changes; see `owe`."""
-    _debt_listeners.append(listener)
+# Whoever keeps numbers of Values to himself. While there is nobody, no number is asked for.
+debts: list[Callable[[], None]] = []
+_paying = Turns()
 
 
 def owe(settle: Callable[[], None]) -> None:
@@ -189,27 +237,25 @@ def owe(settle: Callable[[], None]) -> None:
     A training step keeps the numbers of the parameters to itself; this is how it gives them back
     when somebody asks, and not before.
     """
-    with _lock:
-        _debts.append(settle)
-        for listener in _debt_listeners:
-            listener(True)
+    debts.append(settle)
 
 
 def is_owed(but: Callable[[], None]) -> bool:
     """Tell whether anybody but one owes."""
-    return any(pay != but for pay in _debts)
+    return any(pay != but for pay in debts)
 
 
 def settle() -> None:
     """Have everybody who owes write to the Values what belongs there."""
-    with _paying:  # whoever comes meanwhile waits until all is paid
-        for pay in _debts[:]:
-            pay()
-            with _lock:
-                if len(_debts) == 1:  # first told, then done: interrupted, it is only paid again
-                    for listener in _debt_listeners:
-                        listener(False)
-                _debts.remove(pay)
+    if debts:
+        _paying.run(_pay, _pay)  # whoever comes meanwhile waits until all is paid
+
+
+def _pay() -> None:
+    for pay in debts[:]:
+        pay()
+        if pay in debts:  # last: interrupted, it is only paid again
+            debts.remove(pay)
 
 
 def refuse_in_trace(what: str) -> None:
@@ -217,6 +263,116 @@ def refuse_in_trace(what: str) -> None:
     reader = tracer()
     if reader is not None:
         reader.refused(what)
+
+
+# ---- for the length of a call ----------------------------------------------------------------
+
+
+def tolerantly(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function outside of `strict()`: rules compute both sides of a choice and drop one."""
+    context = copy_context()
+    context.run(_strict.set, None)
+    return context.run(function, *arguments)
+
+
+class Flow(Protocol):
+    """Gradients that are held apart from the nodes, as those of a pass that is not over."""
+
+    def read(self, node: Any) -> float | None:
+        """Return the gradient of a node; None: it is not held here."""
+
+    def write(self, node: Any, number: float) -> bool:
+        """Hold another one; False: it is not held here."""
+
+
+class _Stretch:
+    """A call for which gradients are held apart; it is over when its context is left."""
+
+    __slots__ = ("context", "flow", "outer", "thread")
+
+    def __init__(self, flow: Flow, context: Context) -> None:
+        self.flow: Flow | None = flow
+        self.context, self.outer = context, _stretch.get()
+        self.thread = threading.get_ident()
+
+    def is_held(self) -> bool:
+        if self.flow is None or _stretch.get() is self:
+            return self.flow is not None
+        try:
+            self.context.run(bool)
+        except RuntimeError:  # somebody is in there
+            return True
+        return False
+
+    def put_away(self) -> None:
+        self.flow = None  # a task that was started meanwhile may have inherited it
+
+
+_stretch: ContextVar[_Stretch | None] = ContextVar("minigrad_stretch", default=None)
+
+
+def with_flow(flow: Flow, function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function to which gradients are those of a flow; in this thread, to nobody else."""
+    context = copy_context()
+    return context.run(_in_stretch, _Stretch(flow, context), function, arguments)
+
+
+def _in_stretch(stretch: _Stretch, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    _stretch.set(stretch)
+    open_blocks[stretch] = None
+    try:
+        return function(*arguments)
+    finally:
+        stretch.put_away()
+        open_blocks.pop(stretch, None)
+
+
+def is_flowing() -> bool:
+    """Tell whether gradients are held apart here."""
+    stretch = _stretch.get()
+    while stretch is not None and stretch.flow is None:
+        stretch = stretch.outer
+    return stretch is not None
+
+
+def grad_apart(node: Any) -> float | None:
+    """Return the gradient of a node that is held apart from it here, or None."""
+    stretch = _stretch.get()
+    while stretch is not None:
+        if stretch.flow is not None:
+            number = stretch.flow.read(node)
+            if number is not None:
+                return number
+        stretch = stretch.outer
+    return None
+
+
+def set_grad_apart(node: Any, number: float) -> bool:
+    """Change the gradient of a node that is held apart from it here; False: it is not."""
+    stretch = _stretch.get()
+    while stretch is not None:
+        if stretch.flow is not None and stretch.flow.write(node, number):
+            return True
+        stretch = stretch.outer
+    return False
+
+
+# ---- blocks ----------------------------------------------------------------------------------
+
+
+class _ByC:
+    """`__enter__` or `__exit__` of a mode: a `with` statement that looks it up gets a call of C.
+
+    Looked up in the class, as `ExitStack` does, it is a function of the mode like any other.
+    """
+
+    def __init__(self, look_up: Callable[[Any], Callable[..., Any]]) -> None:
+        self._look_up = look_up
+
+    def __get__(self, mode: Any, kind: type[Any]) -> Callable[..., Any]:
+        if mode is None:
+            return lambda mode, *error: self._look_up(mode)(*error)
+        return self._look_up(mode)
 
 
 class _Mode:
@@ -227,32 +383,31 @@ class _Mode:
         name = type(self).__name__
         if misplaced:
             raise TypeError(f"{name} takes no arguments; a decorator is written @{name}().")
-        self._blocks: list[_Block] = []
 
-    def __enter__(self) -> Self:
-        block = _Block(self._on, self._setting.get())
-        self._blocks.append(block)
-        self._setting.set(block)
-        block.is_counted = _count(+1)
+    def _result(self) -> Any:
+        """What `with … as` gives."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        block = self._blocks.pop()
-        block.is_open = False
-        if self._setting.get() is block:  # else it was opened in another context, and is inert now
-            self._setting.set(block.outer)
-        if block.is_counted:
-            _count(-1)
+    def _open(self) -> Callable[[], Any]:
+        tidy_up()
+        reader = tracer()
+        if reader is not None:
+            reader.opened()
+        block = _Block(self)
+        self._setting.set(block)
+        return block.enter()
 
-    def close(self) -> None:
-        """Close what is open: an interrupt may come between entering and the block itself."""
-        while self._blocks:
-            self.__exit__(None, None, None)
+    def _close(self) -> Callable[..., None]:
+        block = self._setting.get()
+        while block is not None and not (block.mode is self and block.is_held()):
+            block = block.outer
+        if block is None:  # it was opened in another context
+            known = [block for block in open_blocks if getattr(block, "mode", None) is self]
+            block = known[-1]
+        return block.leave
+
+    __enter__: Any = _ByC(lambda mode: mode._open())
+    __exit__: Any = _ByC(lambda mode: mode._close())
 
     def _fresh(self) -> Self:
         """Make another of the same kind: a decorated function may run in many threads at once."""
@@ -312,10 +467,10 @@ class strict(_Mode):  # noqa: N801
 
     _setting = _strict
 
-    def __enter__(self) -> Self:
+    def _open(self) -> Callable[[], Any]:
         """A program does not look at each number: strict() belongs around the call."""
         refuse_in_trace("opens a strict() block")
-        return super().__enter__()
+        return super()._open()
 
 
 class tolerant(_Mode):  # noqa: N801
@@ -333,6 +488,9 @@ class watching(_Mode):  # noqa: N801
     def __init__(self, watcher: Watcher) -> None:
         super().__init__()
         self._on = watcher
+
+    def _result(self) -> Any:
+        return self._on
 
 
 class replacing(_Mode):  # noqa: N801

@@ -11,11 +11,34 @@ cdef class Node:
     cdef readonly Rare _rare
     cdef long long _mark
     cdef double _data, _grad, _da, _db
-    cdef int _tag
+    cdef int _tag, _place
     cdef void *_users
 
-cdef int _POW, _WHERE, _CODE, _modes
-cdef bint _owed
+@cython.final
+cdef class Gradients:
+    cdef long long mark
+    cdef Py_ssize_t count
+    cdef bytearray room
+
+    cpdef object read(self, Node node)
+
+    cpdef bint write(self, Node node, double number) except -1
+
+cdef extern from "Python.h":
+    char *PyByteArray_AS_STRING(object room)
+    Py_ssize_t PyByteArray_GET_SIZE(object room)
+
+cdef inline double *numbers_in(bytearray room) noexcept:
+    return <double *>PyByteArray_AS_STRING(room)
+
+cdef inline Py_ssize_t count_in(bytearray room) except -1:
+    if room is None:
+        raise TypeError("room for gradients is a bytearray, not None.")
+    return PyByteArray_GET_SIZE(room) // <Py_ssize_t>sizeof(double)
+
+cdef int _POW, _WHERE, _CODE
+cdef dict open_blocks
+cdef list debts
 
 @cython.locals(node=Node, rare=Rare)
 cpdef _from_state(kind, tuple state)

@@ -25,13 +25,24 @@ from .coerce import as_float, as_list
 from .errors import NotDifferentiableError
 from .graph import topological_order
 from .guard import numbers
-from .modes import on_change, on_debt, refuse_in_trace, settle, tracer
+from .modes import (
+    debts,
+    grad_apart,
+    open_blocks,
+    refuse_in_trace,
+    set_grad_apart,
+    settle,
+    tracer,
+)
 from .ops import OPS, TABLE
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
-__all__ = ["HAS_RARE", "Node", "Rare", "as_operands"]
+if not cython.compiled:
+    from .shim import count_in, numbers_in
+
+__all__ = ["HAS_RARE", "Gradients", "Node", "Rare", "as_operands"]
 
 HAS_RARE = 64  # the bit of a tag that says: this node has something in _rare
 _CODE = HAS_RARE - 1
@@ -56,6 +67,33 @@ class Rare:
         self.step: Callable[[], Any] | None = None  # a hand-written _backward
 
 
+@cython.final
+@cython.cclass
+class Gradients:
+    """The gradients of a pass that is not over, held apart from the nodes; see `modes.Flow`."""
+
+    __slots__ = ("count", "mark", "room")
+
+    def __init__(self, mark: int, room: Any) -> None:
+        self.mark = mark  # that of the nodes which take part
+        self.room = room  # one number for each, by its place
+        self.count = count_in(room)
+
+    def read(self, node: Any) -> float | None:
+        """Return the gradient of a node that takes part, else None."""
+        if node._mark != self.mark or node._place >= self.count:
+            return None
+        number: float = numbers_in(self.room)[node._place]
+        return number
+
+    def write(self, node: Any, number: float) -> bool:
+        """Take another gradient for a node that takes part, else return False."""
+        if node._mark != self.mark or node._place >= self.count:
+            return False
+        numbers_in(self.room)[node._place] = number
+        return True
+
+
 @cython.trashcan(True)
 @cython.cclass
 class Node:
@@ -72,6 +110,7 @@ class Node:
         "_db",
         "_grad",
         "_mark",
+        "_place",
         "_tag",
     )
 
@@ -83,6 +122,7 @@ class Node:
     _db: float
     _tag: int  # the row of the table, and whether there are rare things: `_code`, `HAS_RARE`
     _mark: int  # when a pass last came by
+    _place: int  # and where in its order it found the node
     _rare: Rare | None  # no slot: uncompiled, a node that has one keeps it in its __dict__
 
     @property
@@ -99,9 +139,9 @@ class Node:
     @property
     def data(self) -> float:
         """The number."""
-        if _owed:
+        if debts:
             settle()
-        if _modes:
+        if open_blocks:
             reader = tracer()
             if reader is not None:
                 read: float = reader.read(self)
@@ -110,26 +150,31 @@ class Node:
 
     @data.setter
     def data(self, number: Any) -> None:
-        if _owed:
+        if debts:
             settle()
-        if _modes:
+        if open_blocks:
             refuse_in_trace("assigns v.data")
         self._data = as_float(number, "v.data = …")
 
     @property
     def grad(self) -> float:
         """The derivative of the results of all `backward()` calls so far, summed."""
-        if _owed:
+        if debts:
             settle()
-        if _modes:
+        if open_blocks:
+            apart = grad_apart(self)  # to a hand-written step, that of its pass
+            if apart is not None:
+                return apart
             refuse_in_trace("reads v.grad")
         return self._grad
 
     @grad.setter
     def grad(self, number: Any) -> None:
-        if _owed:
+        if debts:
             settle()
-        if _modes:
+        if open_blocks:
+            if set_grad_apart(self, as_float(number, "v.grad = …")):
+                return
             refuse_in_trace("assigns v.grad")
         self._grad = as_float(number, "v.grad = …")
 
@@ -193,7 +238,7 @@ class Node:
 
     def _fields(self) -> tuple[float, int, Any, Any, float, float, Rare | None]:
         """What a trace reads: number, row, two operands, what is beside them, the rare things."""
-        if _owed:
+        if debts:
             settle()
         return self._data, self._tag & _CODE, self._a, self._b, self._da, self._db, self._rare
 
@@ -349,7 +394,7 @@ class Node:
 
     def _state(self) -> tuple[Any, ...]:
         """Everything but what users attached; see `_from_state`."""
-        if _owed:
+        if debts:
             settle()
         rare = self._rare
         extra = None
@@ -360,7 +405,9 @@ class Node:
                     "would go on adding to the grads of the originals. Copy v.detach() instead."
                 )
             extra = (rare.label, rare.op, tuple(rare.partials), rare.source)
-        numbers = (self._data, self._grad, self._da, self._db, int(self._mark > 0))
+        apart = grad_apart(self) if open_blocks else None
+        grad = self._grad if apart is None else apart
+        numbers = (self._data, grad, self._da, self._db, int(self._mark > 0))
         operands = () if rare is None else rare.operands
         prev = None
         if rare is not None and rare.prev is not None:
@@ -372,26 +419,6 @@ class Node:
         state: Any = object.__getstate__(self)
         own, slots = state if isinstance(state, tuple) else (state, {})
         return {k: v for k, v in {**(own or {}), **slots}.items() if k not in _FIELDS}
-
-
-_modes = 0  # how many blocks of modes.py are open; while none is, nothing is asked
-
-
-def _set_modes(count: int) -> None:
-    global _modes
-    _modes = count
-
-
-_owed = False  # whether somebody keeps numbers of Values to himself; see modes.owe
-
-
-def _set_owed(owed: bool) -> None:
-    global _owed
-    _owed = owed
-
-
-on_change(_set_modes)
-on_debt(_set_owed)
 
 
 def _refuse_to_be_a_float() -> NoReturn:
@@ -474,7 +501,7 @@ def _last_of(below: Any, end: Any, kind: type[Any], state: tuple[Any, ...]) -> A
 
 def _from_state(kind: type[Any], state: tuple[Any, ...]) -> Any:
     """Rebuild a node from its `_state`."""
-    if _modes:
+    if open_blocks:
         refuse_in_trace("copies or unpickles a Value")
     name, numbers, extra, a, b, operands, prev = state
     node = kind.__new__(kind)  # type: ignore[call-overload]

@@ -13,7 +13,7 @@ from math import cos, hypot, isfinite, pi
 from typing import Any, Protocol, TypeAlias
 
 from . import bulk
-from .bulk import as_numbers, data_of, grads_of, zero_grad
+from .bulk import as_numbers, data_of, grads_of, set_grads, zero_grad
 from .coerce import as_float, as_list
 from .modes import owe, settle
 from .quick import write_data
@@ -161,7 +161,8 @@ class Optimizer:
                     f"state {name!r} is for {len(numbers)} parameters; there are "
                     f"{len(self.parameters)}."
                 )
-        self.steps, self.state = steps, state
+        self._complete()
+        vars(self).update(_steps=steps, _state=state)  # at once: never one without the other
 
 
 class _Moving:
@@ -325,16 +326,16 @@ def clip_grad_norm(parameters: Iterable[Value], largest: float) -> float:
             "minigrad.strict() around the forward and backward pass."
         )
     if norm > largest:
-        for parameter in parameters:
-            parameter.grad = parameter.grad * (largest / norm)
+        set_grads(parameters, [parameter.grad * (largest / norm) for parameter in parameters])
     return norm
 
 
 def clip_grad_value(parameters: Iterable[Value], largest: float) -> None:
     """Cut every gradient off at `largest` in either direction."""
     _require("largest", largest, largest > 0.0, "above 0")
-    for parameter in parameters:
-        parameter.grad = min(max(parameter.grad, -largest), largest)
+    parameters = as_list(parameters, "clip_grad_value(parameters)")
+    clipped = [min(max(parameter.grad, -largest), largest) for parameter in parameters]
+    set_grads(parameters, clipped)
 
 
 def _require(name: str, value: Any, holds: bool, what: str) -> None:

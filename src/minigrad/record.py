@@ -13,16 +13,15 @@ Start at `Step`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from .graph import topological_order
 from .guard import same
-from .modes import watching
+from .modes import watching, with_flow
 from .names import brief, json_number, name_of, owner, short_name, spell
-from .scalar import Value, begin_pass, end_pass, gradients, run_by_hand
+from .scalar import Value, gradients, in_turn, run_by_hand
 
 __all__ = [
     "Forward",
@@ -30,14 +29,16 @@ __all__ = [
     "Seed",
     "Step",
     "Tape",
+    "aside",
     "check_root",
     "forward_steps",
     "links",
     "overwritten",
     "record",
     "steps",
-    "untouched",
 ]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,17 +187,14 @@ class Tape:
             self.events.append(Kept(node, node.grad, grad, node.grad + grad))
 
 
-@contextmanager
-def record() -> Iterator[Tape]:
+def record() -> watching:
     """Record the backward passes of this block: `with record() as tape: o.backward()`.
 
     Steps that are run by hand, `o._backward()`, are recorded as well; passes that leave no trace in
     any `.grad`, as `grad()` makes them, are not. If a hand-written `_backward` raises, the tape
     ends where it raised, while every `.grad` is as it was before the pass.
     """
-    tape = Tape()
-    with watching(tape):
-        yield tape
+    return watching(Tape())
 
 
 def steps(root: Value, *, overwrite: bool = False) -> list[Step]:
@@ -229,22 +227,25 @@ def check_root(root: Any, what: str) -> None:
 
 def overwritten(root: Value, right: list[Step]) -> list[Step]:
     """Play the steps of a pass with `=` instead of `+=`."""
+    return aside(topological_order(root), _overwritten, root, right)
+
+
+def _overwritten(root: Value, right: list[Step]) -> list[Step]:
     grads = {id(root): 1.0}
     played = []
     by_hand: dict[int, dict[int, float]] = {}  # contributions of hand-written steps, by operand
-    with untouched(topological_order(root)):
-        for step in right:
-            grad = grads.get(id(step.node), 0.0)
-            if step.local is not None:
-                share = step.local * grad
-            else:
-                if id(step.node) not in by_hand:
-                    by_hand[id(step.node)] = {id(x): d for x, d in _ask_by_hand(step.node, grad)}
-                share = by_hand[id(step.node)][id(step.operand)]
-            before = grads.get(id(step.operand), 0.0)
-            grads[id(step.operand)] = share
-            changed = replace(step, grad=grad, before=before, contribution=share, after=share)
-            played.append(replace(changed, right=step.after))
+    for step in right:
+        grad = grads.get(id(step.node), 0.0)
+        if step.local is not None:
+            share = step.local * grad
+        else:
+            if id(step.node) not in by_hand:
+                by_hand[id(step.node)] = {id(x): d for x, d in _ask_by_hand(step.node, grad)}
+            share = by_hand[id(step.node)][id(step.operand)]
+        before = grads.get(id(step.operand), 0.0)
+        grads[id(step.operand)] = share
+        changed = replace(step, grad=grad, before=before, contribution=share, after=share)
+        played.append(replace(changed, right=step.after))
     return played
 
 
@@ -261,15 +262,27 @@ def links(node: Value) -> list[tuple[Value, float]]:
     return _ask_by_hand(node, 1.0) if _is_by_hand(node) else _rules(node)
 
 
-@contextmanager
-def untouched(nodes: list[Value]) -> Iterator[None]:
-    """Put every grad back afterwards: hand-written steps are run to be asked."""
-    earlier = [(node, node.grad) for node in nodes]
-    try:
-        yield
-    finally:
-        for node, grad in earlier:
-            node.grad = grad
+class Apart:
+    """Gradients of some nodes, held apart from them; see `modes.Flow`."""
+
+    def __init__(self, grads: dict[int, float]) -> None:
+        self._grads = grads  # by the id of the node
+
+    def read(self, node: Value) -> float | None:
+        """Return the gradient of one of them."""
+        return self._grads.get(id(node))
+
+    def write(self, node: Value, number: float) -> bool:
+        """Hold another one."""
+        if id(node) not in self._grads:
+            return False
+        self._grads[id(node)] = number
+        return True
+
+
+def aside(nodes: list[Value], function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function; whatever it does to the grads of these nodes, nobody sees afterwards."""
+    return with_flow(Apart({id(node): node.grad for node in nodes}), function, *arguments)
 
 
 def _rules(node: Value) -> list[tuple[Value, float]]:
@@ -287,15 +300,6 @@ def _is_by_hand(node: Value) -> bool:
 def _ask_by_hand(node: Value, grad: float) -> list[tuple[Value, float]]:
     """Run a hand-written step on clean grads and return what it gave."""
     operands = list({id(operand): operand for operand in node._operands}.values())
-    begin_pass()
-    earlier = [(member, member.grad) for member in [node, *operands]]
-    try:
-        for operand in operands:
-            operand.grad = 0.0
-        node.grad = grad
-        run_by_hand(node, node._backward)
-        return [(operand, operand.grad) for operand in operands]
-    finally:
-        for member, kept in earlier:
-            member.grad = kept
-        end_pass()
+    grads = {**{id(operand): 0.0 for operand in operands}, id(node): grad}
+    in_turn(with_flow, Apart(grads), run_by_hand, node, node._backward)
+    return [(operand, grads[id(operand)]) for operand in operands]

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from .node cimport Node, Rare
+from .node cimport Gradients, Node, Rare, numbers_in
 
 ctypedef double (*value_rule1)(object, double) noexcept
 ctypedef double (*value_rule2)(object, double, double) noexcept
@@ -28,10 +28,11 @@ cdef extern from "slab.h":
 cdef int _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _ABS, _TANH, _EXP, _EXPM1, _LOG, _LOG1P, _SQRT, _SIN
 cdef int _COS, _TAN, _ASIN, _ACOS, _ATAN, _ATAN2, _HYPOT, _SINH, _COSH, _ERF, _ERFC, _SIGMOID
 cdef int _SOFTPLUS, _RELU, _LEAKY_RELU, _GELU, _SILU, _MINIMUM, _MAXIMUM, _WHERE
-cdef int _modes, HAS_RARE, _modes_of_trace
-cdef list _recorder
-cdef bint _owed
-cdef unsigned long _recording_thread
+cdef int HAS_RARE
+cdef dict open_blocks
+cdef list debts, _recorder
+cdef bint _closely
+cdef unsigned long _recording_thread, _owner
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
@@ -78,36 +79,68 @@ cdef Value _many(object op, tuple operands)
 @cython.locals(value=Value)
 cdef object _number_of(object other)
 
-@cython.locals(first="long long", second="long long", listed="long long", done="long long",
-               order=list, path=list, lists=list, mark="long long", has_rare=int,
-               node=Value, below=Value, operand=Value, a=Value, b=Value, p=Value, q=Value)
-cpdef list _postorder(Value root, list grads)
 
-@cython.locals(order=list, earlier=list, node=Value)
-cdef tuple _propagate(Value root, list told, object replacement=*)
+@cython.locals(first="long long", second="long long", listed="long long", done="long long",
+               order=list, path=list, lists=list, mark="long long", has_rare=int, count=int,
+               node=Value, below=Value, operand=Value, a=Value, b=Value, p=Value, q=Value)
+cpdef list _postorder(Value root)
+
+cdef extern from "Python.h":
+    object PyByteArray_FromStringAndSize(const char *start, Py_ssize_t bytes)
+
+from libc.string cimport memset
+
+cdef inline bytearray room_for(Py_ssize_t count):
+    cdef bytearray room = PyByteArray_FromStringAndSize(NULL, count * sizeof(double))
+    memset(numbers_in(room), 0, count * sizeof(double))
+    return room
+
+cdef inline int set_at_once(list nodes, field, list numbers) except -1:
+    cdef Py_ssize_t k
+    cdef bytearray room = room_for(len(nodes))
+    for k in range(len(nodes)):
+        numbers_in(room)[k] = numbers[k]
+    for k in range(len(nodes)):
+        (<Value>nodes[k])._grad = numbers_in(room)[k]
+    return 0
+
+@cython.locals(order=list, room=bytearray)
+cpdef _add_gradients(Value root)
+
+@cython.locals(count=Py_ssize_t, flow="double *")
+cdef bytearray _seeded(list order)
+
+@cython.locals(root=Value, left=Py_ssize_t, rest=_Rest)
+cdef object _run_pass(list order, bytearray room, list told, bint ends)
 
 @cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, rare=Rare,
-               has_rare=int)
-cdef object _run_steps(list order, bint by_hand=*)
+               has_rare=int, flow="double *")
+cdef Py_ssize_t _run_steps(list order, bytearray room, Py_ssize_t count, bint by_hand) except -1
 
-@cython.locals(node=Value, grad=double)
-cdef object _restore(list order, list earlier)
+@cython.final
+cdef class _Rest:
+    cdef list order
+    cdef bytearray room
+    cdef Py_ssize_t count
 
-@cython.locals(node=Value, grad=double)
-cdef object _add(list earlier)
+@cython.locals(rare=Rare)
+cdef object _rules(Value node)
 
-@cython.locals(node=Value)
-cdef object _clear(list order)
+@cython.locals(node=Value, flow="double *", k=Py_ssize_t)
+cdef object _set_gradients(list order, bytearray room, bint adds)
+
+@cython.locals(order=list)
+cpdef _zero_gradients(Value root)
 
 cpdef list gradients(Value root, inputs, told=*)
 
 cpdef tuple gradients_and_scale(Value root, inputs)
 
-@cython.locals(node=Value, found=list)
-cdef tuple _gradients(Value root, inputs, list told, bint with_scale)
+@cython.locals(node=Value, found=list, order=list, room=bytearray, flow="double *")
+cpdef tuple _gradients(Value root, inputs, list told, bint with_scale)
 
-@cython.locals(node=Value, total=double, part=double)
-cdef double _scale(list order)
+@cython.locals(node=Value, total=double, part=double, flow="double *", k=Py_ssize_t)
+cdef double _scale(list order, bytearray room) except? -1
 
 @cython.locals(operand=Value)
 cdef object _observed_step(Value node, bint by_hand, list told)

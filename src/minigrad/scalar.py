@@ -16,6 +16,7 @@ Start at `_node`, then `_binary`, then `Value.__mul__`, then `Value.backward`.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -27,18 +28,22 @@ from .coerce import as_float, as_list, is_number
 from .errors import BackwardRunningError, CycleError
 from .graph import cycle_message, topological_order
 from .modes import (
+    debts,
     in_strict,
+    is_flowing,
     is_recording,
-    on_change,
-    on_debt,
+    of_a_node,
+    open_blocks,
     refuse_in_trace,
     replaced_pass,
     settle,
     tracer,
     watchers,
+    with_flow,
 )
-from .node import HAS_RARE, Node, Rare, as_operands
+from .node import HAS_RARE, Gradients, Node, Rare, as_operands
 from .ops import OPS, TABLE, Op
+from .turns import PAUSE, Turns, in_child
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
@@ -46,13 +51,12 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 __all__ = [
     "Value",
     "apply",
-    "begin_pass",
-    "end_pass",
     "engine",
     "fused",
     "gradients",
     "gradients_and_scale",
-    "leave_pass",
+    "in_turn",
+    "look_closely",
     "nodes_alive",
     "recorded",
     "refuse_inverted",
@@ -64,7 +68,17 @@ __all__ = [
 # ---- making nodes --------------------------------------------------------------------------
 
 if not cython.compiled:
-    from .shim import make_node, open_slab, place_nodes, slab_count, track, track_like
+    from .shim import (
+        make_node,
+        numbers_in,
+        open_slab,
+        place_nodes,
+        room_for,
+        set_at_once,
+        slab_count,
+        track,
+        track_like,
+    )
 
     _new: Any = object.__new__
     _this_thread = threading.get_ident
@@ -128,13 +142,13 @@ def _node(
     node._tag = code
     if rare is not None:
         node._attach(rare)
-    if _modes:
+    if open_blocks:
         _observe(node)
     return node
 
 
 def _unary(code: int, a: Value) -> Value:
-    if _owed:
+    if debts:
         settle()
     x = a._data
     y = value1[code](ieee, x)
@@ -142,7 +156,7 @@ def _unary(code: int, a: Value) -> Value:
 
 
 def _binary(code: int, a: Value, b: Value) -> Value:
-    if _owed:
+    if debts:
         settle()
     p = a._data
     q = b._data
@@ -152,7 +166,7 @@ def _binary(code: int, a: Value, b: Value) -> Value:
 
 def _binary_number(code: int, a: Value, number: Any) -> Value:
     """`a op number`; NotImplemented, so that Python asks the other side, if it is no number."""
-    if _owed:
+    if debts:
         settle()
     if type(number) is not float:
         number = _real(code, number)
@@ -166,7 +180,7 @@ def _binary_number(code: int, a: Value, number: Any) -> Value:
 
 def _number_binary(code: int, number: Any, b: Value) -> Value:
     """`number op b`."""
-    if _owed:
+    if debts:
         settle()
     if type(number) is not float:
         number = _real(code, number)
@@ -189,7 +203,7 @@ def _real(code: int, number: Any) -> float | None:
 
 def _pair(code: int, a: Value, b: Any) -> Value:
     """A method of two operands, the second a Value or a number."""
-    if _modes:
+    if open_blocks:
         b = _behind(b)
     if isinstance(b, Value):
         return _binary(code, a, b)
@@ -197,7 +211,7 @@ def _pair(code: int, a: Value, b: Any) -> Value:
 
 
 def _many(op: Op, operands: tuple[Value, ...]) -> Value:
-    if _owed:
+    if debts:
         settle()
     xs = []
     for operand in operands:
@@ -232,7 +246,7 @@ def _follow(node: Value, operands: Iterable[Value]) -> None:
 
 def apply(op: Op, *arguments: Any) -> Any:
     """Apply a row of the table to Values and numbers: a Value, or a float if all are numbers."""
-    if _modes:
+    if open_blocks:
         arguments = tuple(map(_behind, arguments))
     if op.arity == 1 and isinstance(arguments[0], Value):
         return _unary(op.code, arguments[0])
@@ -259,9 +273,9 @@ def select(condition: Any, a: Any, b: Any) -> Any:
         raise TypeError(
             "where(condition, a, b): got a Value as the condition; compare it: where(v > 0, a, b)."
         )
-    if _owed:
+    if debts:
         settle()
-    if _modes:
+    if open_blocks:
         reader = tracer()
         if reader is not None:
             choice = reader.chosen(condition, a, b)
@@ -289,7 +303,7 @@ def refuse_inverted(condition: int) -> NoReturn:
 
 _recorder: list[Any] | None = None  # while a function is traced: its nodes, in order
 _recording_thread = 0
-_modes_of_trace = 0
+_closely = False  # whether the tracer wants to hear of every node
 _strange = 0
 
 
@@ -299,8 +313,8 @@ def recorded(nodes: list[Any], strange: int) -> Iterator[None]:
 
     What other threads make meanwhile gets the mark `strange`.
     """
-    global _recorder, _recording_thread, _modes_of_trace, _strange
-    _recording_thread, _modes_of_trace, _strange = _this_thread(), _modes, strange
+    global _recorder, _recording_thread, _closely, _strange
+    _recording_thread, _closely, _strange = _this_thread(), False, strange
     _recorder = nodes
     try:
         yield
@@ -308,22 +322,10 @@ def recorded(nodes: list[Any], strange: int) -> Iterator[None]:
         _recorder = None
 
 
-_modes = 0  # how many blocks of modes.py are open; while none is, nothing is asked
-_owed = False  # whether somebody keeps numbers of Values to himself; see modes.owe
-
-
-def _set_modes(count: int) -> None:
-    global _modes
-    _modes = count
-
-
-def _set_owed(owed: bool) -> None:
-    global _owed
-    _owed = owed
-
-
-on_change(_set_modes)
-on_debt(_set_owed)
+def look_closely() -> None:
+    """Tell the tracer of each node from here on: the traced function has opened a block."""
+    global _closely
+    _closely = True
 
 
 def _observe(node: Value) -> None:
@@ -331,17 +333,18 @@ def _observe(node: Value) -> None:
     if _recorder is not None:
         if _recording_thread == _this_thread():
             _recorder.append(node)
-            if _modes != _modes_of_trace:  # a block was opened, inside or by another thread
+            if _closely:
                 reader: Any = tracer()
                 if reader is not None:
                     reader.made(node)
             return
         node._mark = _strange
-    if in_strict():
+    strictly, recording = of_a_node()
+    if strictly:
         source = guard.calling_line()
         guard.check_value(node, source)
         node._get_rare().source = source
-    if not is_recording():
+    if not recording:
         node._a = node._b = None
         if node._tag >= HAS_RARE:
             node._rare = None
@@ -392,7 +395,7 @@ class Value(Node):
             self._a = source
             self._da = 1.0
             _follow(self, (source,))
-        if _modes:
+        if open_blocks:
             if _recorder is not None and _recording_thread != _this_thread():
                 self._mark = _strange
             elif _recorder is not None or source is not None or _children != ():
@@ -402,7 +405,7 @@ class Value(Node):
 
     def _made_by_hand(self, data: Any, children: Iterable[Any], op: str | Iterable[float]) -> Any:
         """Take what somebody gave; or return the node that a tracer has for it."""
-        if _modes:
+        if open_blocks:
             reader = tracer()
             if reader is not None:
                 children = as_operands(children, "Value(data, _children)")
@@ -437,38 +440,25 @@ class Value(Node):
         `.grad` is the sum over calls, for interior nodes as for leaves. If a hand-written
         `_backward` raises, every `.grad` in the graph is left as it was.
         """
-        if _modes:
+        if open_blocks:
             refuse_in_trace("calls backward()")
-        begin_pass()
-        try:
-            told = watchers() if _modes else []
-            _, earlier = _propagate(self, told, replaced_pass() if _modes else None)
-            for watcher in told:
-                watcher.finished(earlier)
-            _add(earlier)
-        finally:
-            end_pass()
+        in_turn(_add_gradients, self)
 
     def zero_grad(self) -> None:
         """Set `.grad` to zero on this node and on everything under it."""
-        if _modes:
+        if open_blocks:
             refuse_in_trace("calls zero_grad()")
-        begin_pass()
-        try:
-            _clear(_postorder(self, []))
-        finally:
-            end_pass()
+        in_turn(_zero_gradients, self)
 
     def _local_step(self) -> None:
         """Run the rule of the table, also if a hand-written step has taken its place by now."""
-        told = watchers() if _modes else []
-        if told and _pass_owner != threading.get_ident():  # in a pass, a hand-written step is told
+        told: list[Any] = []
+        if open_blocks and not is_flowing():  # in a pass, a hand-written step is told
+            told = watchers()
+        if told:
             self._show_number()  # as in a whole pass
-            self._mark = max(self._mark, 1)
-            _observed_step(self, False, told)
-        else:
-            self._mark = max(self._mark, 1)
-            _run_steps([self], False)
+        self._mark = max(self._mark, 1)
+        _observed_step(self, False, told)
 
     @property
     def _backward(self) -> Callable[[], Any]:
@@ -491,12 +481,12 @@ class Value(Node):
 
     def detach(self) -> Value:
         """Return a leaf with the same number and label, and no history."""
-        if _modes:
+        if open_blocks:
             reader = tracer()
             if reader is not None:
                 held: Value = reader.read(self).node
                 return held
-        if _owed:
+        if debts:
             settle()
         return Value(self._data, label=self.label)
 
@@ -663,25 +653,25 @@ class Value(Node):
         return object.__hash__(self)
 
     def __lt__(self, other: Any) -> bool:
-        if _modes and tracer() is not None:
+        if open_blocks and tracer() is not None:
             return _compared("less", self, other)
         number = _number_of(other)
         return self._data < number
 
     def __le__(self, other: Any) -> bool:
-        if _modes and tracer() is not None:
+        if open_blocks and tracer() is not None:
             return _compared("less_equal", self, other)
         number = _number_of(other)
         return self._data <= number
 
     def __gt__(self, other: Any) -> bool:
-        if _modes and tracer() is not None:
+        if open_blocks and tracer() is not None:
             return _compared("less", other, self)
         number = _number_of(other)
         return self._data > number
 
     def __ge__(self, other: Any) -> bool:
-        if _modes and tracer() is not None:
+        if open_blocks and tracer() is not None:
             return _compared("less_equal", other, self)
         number = _number_of(other)
         return self._data >= number
@@ -704,7 +694,7 @@ def nodes_alive() -> int:
 
 def _number_of(other: Any) -> float:
     """Return the number to compare with, or the stranger itself, which knows or raises."""
-    if _owed:
+    if debts:
         settle()
     if isinstance(other, Value):
         value = other
@@ -728,47 +718,60 @@ def _compared(kind: str, a: Any, b: Any) -> bool:
 # ---- the backward pass ---------------------------------------------------------------------
 
 _epoch = 0  # a mark below it is from an earlier pass
-_pass_lock = threading.Lock()
-_pass_owner = 0
 
 
-def begin_pass() -> None:
-    """Give marks and grads to one pass at a time: others wait, a pass inside a pass is refused."""
-    global _pass_owner
-    if _pass_owner == threading.get_ident():
-        raise BackwardRunningError(
-            "a backward pass is running already, and this call came from inside one of its "
-            "_backward functions. A _backward may only add to the grads of its operands; call "
-            "backward(), zero_grad() or grad() after the pass."
-        )
-    if _owed:
+def in_turn(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that needs the marks for itself: others wait, a pass inside one is refused.
+
+    Uncompiled, a lock could be left behind by an interrupt; see `turns`.
+    """
+    global _owner
+    if debts:
         settle()
-    _pass_lock.acquire()
-    _pass_owner = threading.get_ident()
+    if not cython.compiled:
+        return _turns.run_here(_refuse_inner_pass, function, *arguments)
+    here = _this_thread()
+    if _owner == here:
+        _refuse_inner_pass()
+    while _owner:
+        time.sleep(PAUSE)
+    _owner = here
+    try:
+        return function(*arguments)
+    finally:
+        _owner = 0
 
 
-def end_pass() -> None:
-    """Let the next one in."""
-    global _pass_owner
-    _pass_owner = 0
-    _pass_lock.release()
+_owner: int = 0  # compiled: the thread whose turn it is
+_turns = Turns()
 
 
-def leave_pass() -> None:
-    """Let the next one in, if it is we who are in: an interrupt may come before."""
-    if _pass_owner == threading.get_ident():
-        end_pass()
+def _refuse_inner_pass() -> NoReturn:
+    raise BackwardRunningError(
+        "a backward pass is running already, and this call came from inside one of its "
+        "_backward functions. A _backward may only add to the grads of its operands; call "
+        "backward(), zero_grad() or grad() after the pass."
+    )
 
 
-def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
-    root: Value, grads: list[tuple[Value, float]]
-) -> list[Value]:
+def _after_fork() -> None:
+    """The child has one thread: what others were doing in the parent, nobody does here."""
+    global _owner, _recorder
+    if _owner != _this_thread():
+        _owner = 0
+    if _recording_thread != _this_thread():
+        _recorder = None
+
+
+in_child(_after_fork)
+
+
+def _postorder(root: Value) -> list[Value]:  # noqa: PLR0915 - one loop, so that it is fast
     """`graph.topological_order`, on the nodes' own fields: operands first, the root last.
-
-    What gradients it comes across on the way are added to `grads`, each with its node.
 
     Marks tell how far this pass is with a node: below `first`, not met; `first`, `second`,
     `listed`, the way down leads through its first operand, its second, or one of a list; `done`.
+    Of a node that is done its place tells where in the order it is.
     """
     global _epoch
     _epoch += 4
@@ -778,6 +781,7 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
     done = first + 3
     has_rare = HAS_RARE
     order: list[Value] = []
+    count = 0  # of them
     path: list[Value] = []  # the way down from the root
     lists: list[Any] = []  # what is left of the operands of the `listed` nodes on it
     node = root
@@ -800,9 +804,9 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
                 path.append(node)
             else:
                 node._mark = done
+                node._place = count
+                count += 1
                 order.append(node)
-                if node._grad != 0.0:
-                    grads.append((node, node._grad))
         while below is None:  # nowhere to go down: up, until there is
             if not path:
                 return order
@@ -819,9 +823,9 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
                         and (q is None or q._mark == done)
                     ):  # its operands are in the list: no need to go down for it alone
                         b._mark = done
+                        b._place = count
+                        count += 1
                         order.append(b)
-                        if b._grad != 0.0:
-                            grads.append((b, b._grad))
                     else:
                         below = b
                         node._mark = second
@@ -834,86 +838,130 @@ def _postorder(  # noqa: PLR0915 - one loop, so that it is fast
                     lists.pop()
             if below is None:
                 node._mark = done
+                node._place = count
+                count += 1
                 order.append(node)
                 path.pop()
-                if node._grad != 0.0:
-                    grads.append((node, node._grad))
         if below._mark >= first:  # met, not done: on the way down already
             raise CycleError(cycle_message(path, below))
         node = below
 
 
-def _propagate(
-    root: Value, told: list[Any], replacement: Any = None
-) -> tuple[list[Value], list[tuple[Value, float]]]:
-    """Run one backward pass on clean grads; return its order, and the grads that were there before.
+# A pass works out its gradients apart from the nodes, which get them when it is over, all at once:
+# whatever interrupts it and whoever looks meanwhile, a `.grad` is as before or complete.
 
-    Whoever is to be `told` hears of every step. If anything raises, the earlier grads are back
-    before the error leaves. A `replacement`, see modes.py, does the work in the engine's place.
-    """
-    earlier: list[tuple[Value, float]] = []
+
+def _add_gradients(root: Value) -> None:
+    """The backward pass."""
+    told = watchers() if open_blocks else []
+    replacement = replaced_pass() if open_blocks else None
     if told or replacement is not None:
         topological_order(root)  # numbers (`x * 2`) appear as leaves, and take part
-    order = _postorder(root, earlier)
-    try:
-        for node, _ in earlier:
-            node._grad = 0.0
-        root._grad = 1.0
-        for watcher in told:
-            watcher.started(root)
-        if replacement is not None:
-            return order, replacement(order, list(earlier), told)
-        if told or (_modes and in_strict()):
-            for node in reversed(order):
-                _observed_step(node, True, told)
-        else:
-            _run_steps(order)
-    except BaseException:
-        _restore(order, earlier)
-        raise
-    return order, earlier
+    order = _postorder(root)
+    room = _seeded(order)
+    if replacement is not None:
+        flow = Gradients(root._mark, room)
+        with_flow(flow, _replaced_pass, replacement, order, _nonzero(order), told)
+        _set_gradients(order, room, False)
+        return
+    _run_pass(order, room, told, True)
+    _set_gradients(order, room, True)
 
 
-def _run_steps(order: list[Value], by_hand: bool = True) -> None:
-    """The chain rule, last node first: what it knows of its gradient, it passes to its operands."""
+def _seeded(order: list[Value]) -> Any:
+    """Make room for the gradients of a pass: 1 for the root, which is last, and 0 for others."""
+    count = len(order)
+    room = room_for(count)
+    flow = numbers_in(room)
+    flow[count - 1] = 1.0
+    return room
+
+
+def _run_pass(order: list[Value], room: Any, told: list[Any], ends: bool) -> None:
+    """Run the steps of a pass; `told` hear of each, and when it `ends` of what was left before."""
+    root = order[len(order) - 1]
+    if told or (open_blocks and in_strict()):
+        earlier = _nonzero(order) if ends else None
+        with_flow(Gradients(root._mark, room), _observed_pass, order, earlier, told)
+        return
+    left = _run_steps(order, room, len(order), False)
+    if left:
+        rest = _Rest()
+        rest.order, rest.room, rest.count = order, room, left
+        with_flow(Gradients(root._mark, room), rest)
+
+
+@cython.final
+@cython.cclass
+class _Rest:
+    """What is left of a pass from the first hand-written step on."""
+
+    order: list[Value] | None
+    room: Any
+    count: int
+
+    def __call__(self) -> None:
+        if self.order is not None:
+            _run_steps(self.order, self.room, self.count, True)
+
+
+def _run_steps(order: list[Value], room: Any, count: int, by_hand: bool) -> int:
+    """The chain rule, last node first: what it knows of its gradient, it passes to its operands.
+
+    Of the first `count` nodes; returns how many are left at a step that was written `by_hand`.
+    """
     has_rare = HAS_RARE
-    for node in reversed(order):
-        grad = node._grad
+    flow = numbers_in(room)
+    for node in reversed(order if count == len(order) else order[:count]):
+        grad = flow[count - 1]
         if node._tag >= has_rare:
             rare: Any = node._rare
-            if by_hand and rare.step is not None:
+            if rare.step is not None:
+                if not by_hand:
+                    return count
                 run_by_hand(node, rare.step)
+                count -= 1
                 continue
-            if rare.prev is None and node._a is None and node._b is None:
-                if rare.partials:
-                    for operand, partial in zip(rare.operands, rare.partials, strict=True):
-                        operand._grad += partial * grad
-                continue
-            if rare.prev is not None or rare.partials:
-                for operand, partial in node._links_and_partials():
-                    operand._grad += partial * grad
+            if rare.prev is not None or rare.operands:
+                for operand, partial in _rules(node):
+                    flow[operand._place] += partial * grad
+                count -= 1
                 continue
         a = node._a
         if a is not None:
-            a._grad += node._da * grad
+            flow[a._place] += node._da * grad
         b = node._b
         if b is not None:
-            b._grad += node._db * grad
+            flow[b._place] += node._db * grad
+        count -= 1
+    return 0
 
 
-def _clear(order: list[Value]) -> None:
-    for node in order:
-        node._grad = 0.0
+def _rules(node: Value) -> Iterable[tuple[Any, float]]:
+    """Pair the operands that a node passes gradients on to with its local derivatives."""
+    rare: Any = node._rare
+    if rare is not None and rare.prev is None and node._a is None and node._b is None:
+        return zip(rare.operands, rare.partials, strict=True) if rare.partials else ()
+    return node._links_and_partials()
 
 
-def _add(earlier: list[tuple[Value, float]]) -> None:
-    for node, grad in earlier:
-        node._grad += grad
+def _set_gradients(order: list[Value], room: Any, adds: bool) -> None:
+    """Give the nodes the gradients of a pass, in one go: added to those they have, or instead."""
+    flow = numbers_in(room)
+    if open_blocks and is_flowing():  # somebody holds grads apart from the nodes, perhaps of these
+        for node in order:
+            node.grad = node.grad + flow[node._place] if adds else flow[node._place]
+    elif cython.compiled:
+        for k, node in enumerate(order):
+            node._grad = node._grad + flow[k] if adds else flow[k]
+    else:
+        sums = [node._grad + number for node, number in zip(order, flow, strict=True)]
+        set_at_once(order, "_grad", sums if adds else flow)
 
 
-def _restore(order: list[Value], earlier: list[tuple[Value, float]]) -> None:
-    _clear(order)
-    _add(earlier)
+def _zero_gradients(root: Value) -> None:
+    order = _postorder(root)
+    _set_gradients(order, room_for(len(order)), False)
 
 
 def gradients(root: Value, inputs: Iterable[Value], told: Any = ()) -> list[float]:
@@ -921,7 +969,10 @@ def gradients(root: Value, inputs: Iterable[Value], told: Any = ()) -> list[floa
 
     Because it leaves no trace, a `record()` around it does not hear of it; `told` does.
     """
-    return _gradients(root, inputs, list(told), False)[0]
+    if open_blocks:
+        refuse_in_trace("asks for gradients")
+    found: list[float] = in_turn(_gradients, root, inputs, list(told), False)[0]
+    return found
 
 
 def gradients_and_scale(root: Value, inputs: Iterable[Value]) -> tuple[list[float], float]:
@@ -929,35 +980,76 @@ def gradients_and_scale(root: Value, inputs: Iterable[Value]) -> tuple[list[floa
 
     That is the sum over all nodes of what would become of an error as large as the node.
     """
-    return _gradients(root, inputs, [], True)
+    if open_blocks:
+        refuse_in_trace("asks for gradients")
+    found: tuple[list[float], float] = in_turn(_gradients, root, inputs, [], True)
+    return found
 
 
 def _gradients(
     root: Value, inputs: Iterable[Value], told: list[Any], with_scale: bool
 ) -> tuple[list[float], float]:
-    if _modes:
-        refuse_in_trace("asks for gradients")
-    begin_pass()
-    try:
-        order, earlier = _propagate(root, told)
-        try:
-            found = []
-            for node in inputs:  # whoever has the root's mark took part in the pass
-                found.append(node._grad if node._mark == root._mark else 0.0)  # noqa: PERF401
-            scale = _scale(order) if with_scale else 0.0
-        finally:  # also where one of the inputs is no Value
-            _restore(order, earlier)
-    finally:
-        end_pass()
-    return found, scale
+    if told:
+        topological_order(root)  # as in a pass that others watch
+    order = _postorder(root)
+    room = _seeded(order)
+    _run_pass(order, room, told, False)
+    flow = numbers_in(room)
+    found = []
+    for node in inputs:  # whoever has the root's mark took part in the pass
+        found.append(flow[node._place] if node._mark == root._mark else 0.0)  # noqa: PERF401
+    return found, _scale(order, room) if with_scale else 0.0
 
 
-def _scale(order: list[Value]) -> float:
+def _scale(order: list[Value], room: Any) -> float:
+    flow = numbers_in(room)
     total = 0.0
-    for node in order:
-        part = node._grad * node._data
+    for k, node in enumerate(order):
+        part = flow[k] * node._data
         total += part if part > 0.0 else -part
     return total
+
+
+def _set_all(nodes: list[Value], grads: list[float]) -> None:
+    """Set grads, all or none; where they are held apart, there."""
+    if open_blocks and is_flowing():
+        for node, grad in zip(nodes, grads, strict=True):
+            node.grad = grad
+    else:
+        set_at_once(nodes, "_grad", grads)
+
+
+# ---- steps that others see ---------------------------------------------------------------------
+
+
+def _nonzero(order: list[Value]) -> list[tuple[Value, float]]:
+    """Pair nodes with what earlier passes have left in their grads."""
+    return [(node, node.grad) for node in order if node.grad != 0.0]
+
+
+def _observed_pass(
+    order: list[Value], earlier: list[tuple[Value, float]] | None, told: list[Any]
+) -> None:
+    for watcher in told:
+        watcher.started(order[len(order) - 1])
+    for node in reversed(order):
+        _observed_step(node, True, told)
+    if earlier is not None:
+        for watcher in told:
+            watcher.finished(earlier)
+
+
+def _replaced_pass(
+    replacement: Any, order: list[Value], earlier: list[tuple[Value, float]], told: list[Any]
+) -> None:
+    """Have somebody else do the work; see `modes.Pass`."""
+    for watcher in told:
+        watcher.started(order[len(order) - 1])
+    kept = replacement(order, earlier, told)
+    for watcher in told:
+        watcher.finished(kept)
+    for node, grad in kept:
+        node.grad = node.grad + grad
 
 
 def run_by_hand(node: Value, step: Callable[[], Any]) -> None:
@@ -974,7 +1066,7 @@ def run_by_hand(node: Value, step: Callable[[], Any]) -> None:
 
 
 def _observed_step(node: Value, by_hand: bool, told: list[Any]) -> None:
-    """A local step before witnesses.
+    """One step, before witnesses or by itself.
 
     In a strict pass it refuses stale numbers and the first gradient that is not finite; that of a
     number (the 0 of `0 ** x`) is nobody's business, and is there only if somebody has looked.
@@ -985,7 +1077,14 @@ def _observed_step(node: Value, by_hand: bool, told: list[Any]) -> None:
         guard.check_fresh(node)
     grad = node.grad
     before = [(operand, operand.grad) for operand in node._links()]
-    _run_steps([node], by_hand)
+    rare = node._rare
+    if by_hand and rare is not None and rare.step is not None:
+        run_by_hand(node, rare.step)
+    else:
+        now = {id(operand): number for operand, number in before}
+        for operand, partial in _rules(node):
+            now[id(operand)] += partial * grad
+        _set_all([operand for operand, _ in before], [now[id(operand)] for operand, _ in before])
     if strictly:
         number = node._shown_number()
         for operand, earlier in before:

@@ -6,8 +6,10 @@ for the compiler. Uncompiled, they find this module: nothing from third parties 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from gc import get_referents
+from itertools import repeat
 from operator import is_
 from typing import Any, TypeVar
 
@@ -16,15 +18,19 @@ __all__ = [
     "cclass",
     "compiled",
     "copy_fields",
+    "count_in",
     "final",
     "first_new_meaning",
     "first_other",
     "make_node",
     "nonecheck",
+    "numbers_in",
     "open_slab",
     "own_attributes",
     "place_nodes",
     "read_fields",
+    "room_for",
+    "set_at_once",
     "slab_count",
     "track",
     "track_like",
@@ -89,6 +95,29 @@ def track_like(node: object, operand: object) -> None:
     """Have it look at a node if it looks at the operand."""
 
 
+# The gradients of a pass: compiled, C numbers in a bytearray.
+
+
+def room_for(count: int) -> list[float]:
+    """Make room for so many numbers, all 0."""
+    return [0.0] * count
+
+
+def numbers_in(room: list[float]) -> list[float]:
+    """Return what to index."""
+    return room
+
+
+def count_in(room: list[float]) -> int:
+    """Tell how many there are."""
+    return len(room)
+
+
+def set_at_once(nodes: Any, field: str, numbers: Any) -> None:
+    """Set a field of many nodes: C calls C, so that nothing comes in between, no error either."""
+    deque(map(setattr, nodes, repeat(field), numbers), maxlen=0)
+
+
 # What native/quick.h does; no may be wrong, for somebody looks closer then, yes is not.
 
 
@@ -127,9 +156,8 @@ def copy_fields(values: tuple[Any, ...], numbers: Any, which: int) -> None:
     if which == 0:
         numbers[: len(values)] = [value._data for value in values]
         return
-    field = "_data" if which == 1 else "_grad"
-    for value, number in zip(values, numbers.tolist(), strict=False):  # plain floats, not NumPy's
-        setattr(value, field, number)
+    # Plain floats, not NumPy's; and as many as there are Values.
+    set_at_once(values, "_data" if which == 1 else "_grad", numbers.tolist())
 
 
 def read_fields(values: tuple[Any, ...], numbers: Any) -> None:

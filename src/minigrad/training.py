@@ -30,6 +30,7 @@ from .compiler.variant import Machine, Variant
 from .modes import in_strict, is_owed, owe, refuse_in_trace, settle
 from .optim import SGD, Adam, AdamW, Optimizer
 from .quick import first_changed, read_data, write_data, write_grads
+from .turns import forked, unforked
 
 __all__ = ["TrainStep", "train_step"]
 
@@ -57,8 +58,8 @@ class TrainStep(Made):
         self._loss = loss
         self.optimizer = optimizer
         self._options = {"backend": backend, "strict": strict, "audit": audit}
-        self._lock = threading.RLock()  # one step at a time
-        self._hand = threading.Lock()  # while numbers go from hand to hand
+        self._lock = forked(threading.RLock())  # one step at a time
+        self._hand = unforked(threading.Lock())  # while numbers go from hand to hand
         self._owner: Machine | None = None  # who has the newest numbers; None: the Values
         self._running: Machine | None = None  # who has begun to compute gradients, and not moved
         self._prepare()

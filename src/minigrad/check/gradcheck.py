@@ -16,12 +16,12 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any
 
+from ..bulk import data_of, set_data
 from ..coerce import as_float, as_list, is_number
 from ..derivatives import jvp
 from ..graph import topological_order
@@ -30,7 +30,7 @@ from ..modes import is_recording, tolerant
 from ..names import brief, cut, json_number, plural, readable, width_of
 from ..nn import Module
 from ..ops import TABLE
-from ..record import links, untouched
+from ..record import aside, links
 from ..scalar import Value
 from .differences import Slope, slope
 from .replay import complex_gradient, jax_gradient, torch_gradient
@@ -187,9 +187,16 @@ def gradcheck(
     if not is_recording():
         raise RuntimeError("gradcheck inside no_grad() has no gradient to check; call it outside.")
     case = _Case(f, inputs, h)
-    with _kept(case.leaves):
+
+    def check() -> list[Row]:
         case.run()
-        rows = [row for name in names for row in _rows(case, name, tolerance)]
+        return [row for name in names for row in _rows(case, name, tolerance)]
+
+    earlier = data_of(case.leaves)
+    try:
+        rows = aside(case.leaves, check)
+    finally:
+        set_data(case.leaves, earlier)
     return GradcheckReport(tuple(rows))
 
 
@@ -295,13 +302,15 @@ class _Case:
         """Run `f`, and `backward()` itself: whatever that does is what is checked."""
         self.root = self.call()
         order = topological_order(self.root)
-        with untouched([*order, *self.leaves]):
-            for node in (*order, *self.leaves):
-                node.grad = 0.0
-            self.root.backward()
-            self.ours = [leaf.grad for leaf in self.leaves]
-            # Operands before users: each node, its gradient, its operands with local derivatives.
-            self.nodes = [(node, node.grad, links(node)) for node in order]
+        aside([*order, *self.leaves], self._run_backward, order)
+
+    def _run_backward(self, order: list[Value]) -> None:
+        for node in (*order, *self.leaves):
+            node.grad = 0.0
+        self.root.backward()
+        self.ours = [leaf.grad for leaf in self.leaves]
+        # Operands before users: each node, its gradient, its operands with local derivatives.
+        self.nodes = [(node, node.grad, links(node)) for node in order]
 
     @cached_property
     def noise(self) -> float:
@@ -350,18 +359,6 @@ class _Case:
                     "chance out of it, for example with random.seed(0) in its first line."
                 )
             return slope(at, here, noise=self.noise, h=self.h)
-
-
-@contextmanager
-def _kept(leaves: list[Value]) -> Iterator[None]:
-    """Put data and grads back afterwards, whatever happens."""
-    earlier = [leaf.data for leaf in leaves]
-    with untouched(leaves):
-        try:
-            yield
-        finally:
-            for leaf, number in zip(leaves, earlier, strict=True):
-                leaf.data = number
 
 
 def _copied(argument: Any) -> Any:

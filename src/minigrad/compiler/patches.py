@@ -28,7 +28,7 @@ from ..ops import OPS
 from ..scalar import Value, apply
 from .reading import EXACT, Argument, Reading, Scribe, plain_number
 
-__all__ = ["patched"]
+__all__ = ["patched", "unpatch"]
 
 # What math's functions ask of their argument: they raise where a program would go on with nan.
 _ANY: Callable[[Any], Any] = lambda x: True  # noqa: E731
@@ -53,13 +53,24 @@ def patched(scribe: Scribe, *rooms: Any) -> Iterator[None]:
     """
     wanted = [place for place in _PATCHES if not rooms or place[0] in rooms]
     plain = [(room, name, getattr(room, name)) for room, name in wanted]
+    start = len(_plain)
     try:  # first: Ctrl-C may come in between
+        _plain.extend(plain)
         for room, name, function in plain:
             setattr(room, name, _PATCHES[room, name](scribe, function))
         yield
     finally:
-        for room, name, function in plain:
-            setattr(room, name, function)
+        unpatch(start)
+
+
+_plain: list[tuple[Any, str, Any]] = []  # what stood in the places that are patched now
+
+
+def unpatch(start: int = 0) -> None:
+    """Put back what was patched, or the part of it from `start` on."""
+    for room, name, function in reversed(_plain[start:]):
+        setattr(room, name, function)
+    del _plain[start:]
 
 
 def _belongs(x: Any, scribe: Scribe) -> bool:

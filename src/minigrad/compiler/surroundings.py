@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..quick import first_changed, first_moved
+from ..turns import forked
 from .places import MISSING, Kind, Place, Slots, is_same
 from .search import Search
 
@@ -122,7 +123,7 @@ class Watch:
                 self.finish(search)
 
 
-_arriving = threading.RLock()
+_arriving = forked(threading.RLock())
 
 
 def _state(die: Any) -> Any:

@@ -21,16 +21,17 @@ from ..errors import TraceError
 from ..guard import calling_line
 from ..modes import is_recording, recording, tolerant, tracer, tracing
 from ..ops import OPS, TABLE, first_largest
-from ..scalar import Value, begin_pass, leave_pass, recorded, refuse_inverted
+from ..scalar import Value, in_turn, look_closely, recorded, refuse_inverted
+from ..turns import forked, in_child
 from .maps import MAPS
-from .patches import patched
+from .patches import patched, unpatch
 from .reading import Condition, Inverted, Reading, close, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Guard, Tape
 from .texts import shown_at
 
 __all__ = ["Trace", "collector_off", "trace", "turn"]
 
-_lock = threading.RLock()  # one trace at a time: it stands in for max and min meanwhile
+_lock = forked(threading.RLock())  # one trace at a time: it stands in for max and min meanwhile
 _is_running = False
 _WHERE, _DIV = OPS["where"].code, OPS["div"].code
 _HOLD = MAPS["hold"].code
@@ -56,6 +57,9 @@ class Trace:
         self._is_own = False  # whether a node is being made for the trace itself
 
     # ---- as the tracer of the engine ------------------------------------------------------------
+
+    def opened(self) -> None:
+        look_closely()
 
     def made(self, node: Value) -> None:
         if not is_recording():
@@ -192,13 +196,32 @@ def _as_value(x: Any) -> Value:
 @contextmanager
 def collector_off() -> Iterator[None]:
     """Tracing and compiling only make objects; looking for garbage among them takes longer."""
+    global _collector_rests
     was_on = gc.isenabled()
-    gc.disable()
     try:
+        _collector_rests = threading.get_ident() if was_on else _collector_rests
+        gc.disable()
         yield
     finally:
         if was_on:
             gc.enable()
+            _collector_rests = 0
+
+
+_collector_rests = 0  # the thread for which it does
+
+
+def _in_child() -> None:
+    """A forked process does not go on with what another thread traces."""
+    global _is_running
+    if not _lock._is_owned():  # type: ignore[attr-defined]
+        _is_running = False
+        unpatch()
+    if _collector_rests not in (0, threading.get_ident()):
+        gc.enable()
+
+
+in_child(_in_child)
 
 
 def trace(
@@ -214,25 +237,19 @@ def trace(
     scribe = scribe or Trace()
     with _lock, collector_off():
         entries = Entries()
-        modes = (tolerant(), recording(), tracing(scribe))
         try:
             _is_running = True
             with (
-                modes[0],
-                modes[1],
-                modes[2],
+                tolerant(),
+                recording(),
+                tracing(scribe),
                 patched(scribe),
                 recorded(scribe.nodes, entries.strange()),
             ):
                 results = [_as_value(x) for x in function(scribe)]
-            try:
-                begin_pass()  # marks are in use
-                return _written(entries, scribe, arguments, results)
-            finally:
-                leave_pass()
+            tape: Tape = in_turn(_written, entries, scribe, arguments, results)  # marks are in use
+            return tape
         finally:
-            for mode in modes[::-1]:
-                mode.close()
             entries.close()
             _is_running = False
 

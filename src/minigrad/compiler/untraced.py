@@ -17,6 +17,7 @@ from .. import ieee
 from ..graph import topological_order
 from ..ops import first_largest
 from ..scalar import Value
+from ..turns import in_child
 from .patches import patched
 from .pytree import Flat, Lifted, mapped
 from .reading import Reading, plain_number
@@ -25,6 +26,7 @@ from .trace import turn
 __all__ = ["RUNNING", "StandIns", "uncompiled"]
 
 RUNNING: set[int] = set()  # threads in which compiled functions run as they are
+in_child(lambda: RUNNING.intersection_update({get_ident()}))
 
 
 @contextmanager

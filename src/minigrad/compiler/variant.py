@@ -30,6 +30,7 @@ from ..errors import TraceError
 from ..modes import settle
 from ..quick import Nodes, read_data
 from ..scalar import Value
+from ..turns import forked
 from .backends import native
 from .backends import numpy as interpreter
 from .escape import let_go
@@ -112,7 +113,7 @@ class Machine:
         self.program = program
         self.prepared = backend.prepare(program)
         self.values: Numbers = self.prepared.values()
-        self.lock = threading.Lock()
+        self.lock = forked(threading.Lock())
         self.set_guards(program, backend)
 
     def set_guards(self, program: Program, backend: Any) -> None:
@@ -180,7 +181,7 @@ class Variant:
             for kind, at in zip(self.kinds, tape.results, strict=True)
         ]
         self.machines: dict[Any, Machine] = {}
-        self._making = threading.Lock()
+        self._making = forked(threading.Lock())
         # Whether the machine comes to the same: a number on an edge may fall to the other side.
         self.is_faithful = self._calibrate(flat) if self.program.guards else True
         self.seconds = perf_counter() - started
@@ -241,7 +242,7 @@ class Variant:
                 twin.program = replace(program, guards=())
                 twin.captured = tuple(self._tape.entries.captured_values)
                 twin.nodes_read = Nodes(twin.captured)
-                twin.is_exact, twin.machines, twin._making = True, {}, threading.Lock()
+                twin.is_exact, twin.machines, twin._making = True, {}, forked(threading.Lock())
                 self._exact = twin
             return self._exact
 
