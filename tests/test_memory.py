@@ -1,13 +1,17 @@
-"""Memory stays flat over many training steps with the garbage collector off (CASES: Memory)."""
+"""Memory stays flat over many training steps with the garbage collector off; chains are freed."""
 
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
+import threading
 import tracemalloc
+import weakref
 
 import pytest
 
-from minigrad import Value, minimum
+from minigrad import Value, engine, minimum
 from minigrad.loss import mse
 from minigrad.nn import Neuron
 from minigrad.optim import SGD
@@ -67,3 +71,105 @@ def test_looking_at_graphs_leaves_nothing_behind():
 @pytest.mark.heavy
 def test_a_hundred_thousand_training_steps():
     assert memory_after(100_000, neuron_training()) < SLACK
+
+
+# ---- chains ------------------------------------------------------------------------------------
+
+LENGTH = 200_000
+CHAINS = {
+    "products": "y = y * x",
+    "products with labels": "y = y * x; y.label = 'y'",
+    "sums": "y = minigrad.sum([y, x])",
+    "attributes": "below, y = y, Value(1.0); y.below = below",
+    "lists as attributes": "below, y = y, Value(1.0); y.below = [below]",
+    "a class of one's own": "y = Own(1.0, (y,), 'own')",
+    "slots of one's own": "below, y = y, Slotted(1.0); y.below = below",
+    "sets that were read": "y = y * x; y._prev",
+    "sets that were assigned": "below, y = y, Value(1.0); y._prev = {below}",
+    "local derivatives": "y = Value(1.0, (y, x), (0.5, 2.0))",
+}
+CLOSURES = "below, y = y, Value(1.0, (y,), 'h'); y._backward = lambda below=below: None"
+DEEP = """
+import gc, sys, threading
+import minigrad
+from minigrad import Value
+from minigrad.scalar import nodes_alive
+
+class Own(Value):
+    pass
+
+class Slotted(Value):
+    __slots__ = ("below",)
+
+def work():
+    x = y = Value(1.0)
+    for _ in range({length}):
+        {line}
+    below = None
+    del x, y, below
+    gc.collect()
+
+threading.stack_size(1 << 20)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print("freed", nodes_alive())
+"""
+
+
+def freed(line):
+    """Build a chain in a thread with a small stack, let go of it, and count what is left."""
+    code = DEEP.format(length=LENGTH, line=line)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.strip(), done.stderr
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_chains_of_any_kind_are_freed_with_little_of_the_stack(kind):
+    assert freed(CHAINS[kind]) == (0, "freed 0", "")
+
+
+@pytest.mark.skipif(engine() == "pure", reason="the interpreter frees functions by recursion")
+def test_chains_of_closures_are_freed_with_little_of_the_stack():
+    assert freed(CLOSURES) == (0, "freed 0", "")
+
+
+def test_a_slow_finalizer_keeps_no_nodes_waiting():
+    """Nodes that are freed while it runs, in its own thread or another, are freed at once."""
+    x, counts = Value(2.0), []
+
+    class Slow:
+        def __del__(self):
+            def work():
+                for _ in range(1000):
+                    (x * x).tanh()
+                counts.append(nodes_alive())
+
+            work()
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+
+    before = nodes_alive()
+    holder = x * 3
+    holder.slow = Slow()
+    del holder
+    assert len(counts) == 2
+    assert max(counts) <= before + 2
+    assert nodes_alive() == before
+
+
+def test_a_class_may_be_gone_before_its_instances():
+    def chain():
+        class Gone(Value):
+            pass
+
+        y = Gone(1.0)
+        for _ in range(100):
+            y = Gone(2.0, (y,), "own")
+        return y, weakref.ref(Gone)
+
+    y, gone = chain()
+    del y
+    gc.collect()
+    assert gone() is None

@@ -23,6 +23,7 @@ cdef extern from "slab.h":
     object make_node(object kind, object a, object b)
     Py_ssize_t slab_count()
     void track(object node)
+    void forget_freeing()
     void track_like(object node, object operand)
 
 cdef int _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _ABS, _TANH, _EXP, _EXPM1, _LOG, _LOG1P, _SQRT, _SIN
@@ -31,7 +32,7 @@ cdef int _SOFTPLUS, _RELU, _LEAKY_RELU, _GELU, _SILU, _MINIMUM, _MAXIMUM, _WHERE
 cdef int HAS_RARE
 cdef dict open_blocks
 cdef list debts, _recorder
-cdef bint _closely
+cdef bint _closely, _is_plain
 cdef unsigned long _recording_thread, _owner
 
 cdef extern from "pythread.h":
@@ -82,7 +83,8 @@ cdef object _number_of(object other)
 
 @cython.locals(first="long long", second="long long", listed="long long", done="long long",
                order=list, path=list, lists=list, mark="long long", has_rare=int, count=int,
-               node=Value, below=Value, operand=Value, a=Value, b=Value, p=Value, q=Value)
+               node=Value, below=Value, operand=Value, a=Value, b=Value, p=Value, q=Value,
+               rare=Rare)
 cpdef list _postorder(Value root)
 
 cdef extern from "Python.h":
@@ -114,8 +116,9 @@ cdef bytearray _seeded(list order)
 cdef object _run_pass(list order, bytearray room, list told, bint ends)
 
 @cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, rare=Rare,
-               has_rare=int, flow="double *")
-cdef Py_ssize_t _run_steps(list order, bytearray room, Py_ssize_t count, bint by_hand) except -1
+               has_rare=int, flow="double *", root=Value, done="long long")
+cdef Py_ssize_t _run_steps(list order, bytearray room, Py_ssize_t count, bint by_hand,
+                           bint at_once) except -1
 
 @cython.final
 cdef class _Rest:

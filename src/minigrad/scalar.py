@@ -69,6 +69,7 @@ __all__ = [
 
 if not cython.compiled:
     from .shim import (
+        forget_freeing,
         make_node,
         numbers_in,
         open_slab,
@@ -718,6 +719,7 @@ def _compared(kind: str, a: Any, b: Any) -> bool:
 # ---- the backward pass ---------------------------------------------------------------------
 
 _epoch = 0  # a mark below it is from an earlier pass
+_is_plain = False  # whether the latest order has nodes with two operand fields only
 
 
 def in_turn(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -761,6 +763,7 @@ def _after_fork() -> None:
         _owner = 0
     if _recording_thread != _this_thread():
         _recorder = None
+    forget_freeing()
 
 
 in_child(_after_fork)
@@ -773,8 +776,9 @@ def _postorder(root: Value) -> list[Value]:  # noqa: PLR0915 - one loop, so that
     `listed`, the way down leads through its first operand, its second, or one of a list; `done`.
     Of a node that is done its place tells where in the order it is.
     """
-    global _epoch
+    global _epoch, _is_plain
     _epoch += 4
+    _is_plain = True
     first = _epoch
     second = first + 1
     listed = first + 2
@@ -791,6 +795,9 @@ def _postorder(root: Value) -> list[Value]:  # noqa: PLR0915 - one loop, so that
             node._mark = listed
             lists.append(iter(node._links()))
             path.append(node)
+            rare: Any = node._rare
+            if rare.operands or rare.prev is not None or rare.step is not None:
+                _is_plain = False
         else:
             a = node._a
             b = node._b
@@ -864,6 +871,9 @@ def _add_gradients(root: Value) -> None:
         with_flow(flow, _replaced_pass, replacement, order, _nonzero(order), told)
         _set_gradients(order, room, False)
         return
+    if cython.compiled and _is_plain and not open_blocks:
+        _run_steps(order, room, len(order), False, True)  # all in C, so all at once
+        return
     _run_pass(order, room, told, True)
     _set_gradients(order, room, True)
 
@@ -884,7 +894,7 @@ def _run_pass(order: list[Value], room: Any, told: list[Any], ends: bool) -> Non
         earlier = _nonzero(order) if ends else None
         with_flow(Gradients(root._mark, room), _observed_pass, order, earlier, told)
         return
-    left = _run_steps(order, room, len(order), False)
+    left = _run_steps(order, room, len(order), False, False)
     if left:
         rest = _Rest()
         rest.order, rest.room, rest.count = order, room, left
@@ -902,30 +912,37 @@ class _Rest:
 
     def __call__(self) -> None:
         if self.order is not None:
-            _run_steps(self.order, self.room, self.count, True)
+            _run_steps(self.order, self.room, self.count, True, False)
 
 
-def _run_steps(order: list[Value], room: Any, count: int, by_hand: bool) -> int:
+def _run_steps(order: list[Value], room: Any, count: int, by_hand: bool, at_once: bool) -> int:
     """The chain rule, last node first: what it knows of its gradient, it passes to its operands.
 
     Of the first `count` nodes; returns how many are left at a step that was written `by_hand`.
+    Nodes get their gradients `at_once` if nothing can come in between.
     """
     has_rare = HAS_RARE
     flow = numbers_in(room)
+    root = order[len(order) - 1]
+    done = root._mark
     for node in reversed(order if count == len(order) else order[:count]):
-        grad = flow[count - 1]
+        count -= 1
+        grad = flow[count]
+        if at_once:
+            node._grad += grad
         if node._tag >= has_rare:
             rare: Any = node._rare
             if rare.step is not None:
                 if not by_hand:
-                    return count
+                    return count + 1
                 run_by_hand(node, rare.step)
-                count -= 1
                 continue
             if rare.prev is not None or rare.operands:
                 for operand, partial in _rules(node):
-                    flow[operand._place] += partial * grad
-                count -= 1
+                    if operand._mark == done:
+                        flow[operand._place] += partial * grad
+                    else:  # a hand-written step has just put it there
+                        operand.grad = operand.grad + partial * grad
                 continue
         a = node._a
         if a is not None:
@@ -933,7 +950,6 @@ def _run_steps(order: list[Value], room: Any, count: int, by_hand: bool) -> int:
         b = node._b
         if b is not None:
             flow[b._place] += node._db * grad
-        count -= 1
     return 0
 
 

@@ -44,7 +44,7 @@ static inline void track(PyObject *o)
 }
 
 /* Where a node keeps what it refers to; filled in by `install_slab`. */
-static Py_ssize_t place_a, place_b, place_rare, place_attributes;
+static Py_ssize_t place_a, place_b, place_rare, place_mark, place_attributes;
 static PyTypeObject *node_type = NULL;
 
 #define FIELD(o, place) (*(PyObject **)((char *)(o) + (place)))
@@ -200,9 +200,6 @@ static void prepare_slab(PyTypeObject *type)
     piece_bytes = ((size_t)type->tp_basicsize + GC_BYTES + 7) & ~(size_t)7;
 }
 
-/* A dead node waits for its turn to be freed in the second word of its header. */
-#define NEXT_DEAD(o) (((uintptr_t *)(o))[-1])
-
 #else
 
 static PyObject *node_alloc(PyTypeObject *type, Py_ssize_t items)
@@ -223,8 +220,6 @@ static void node_free(void *o)
 
 static void prepare_slab(PyTypeObject *type) { (void)type; }
 
-#define NEXT_DEAD(o) (*(uintptr_t *)&FIELD(o, place_attributes))
-
 #endif
 
 /* Make a node with its operands in place; all its numbers are 0. */
@@ -243,41 +238,58 @@ static inline PyObject *make_node(PyObject *kind, PyObject *a, PyObject *b)
     return o;
 }
 
-/* Drop a reference to an operand. If that was the last one, put the operand on the list of the dead
-   instead of freeing it here and now: so a chain of any length is freed without recursion. */
-static inline void drop(PyObject *operand, PyObject **dead)
+/* Nodes that nobody refers to any more wait in a list for their turn to be freed, linked where they
+   had their marks. Whatever a node refers to, by its operands, a list of them, an attribute, the
+   closure of a step: if freeing that comes to another node, and so on, then from some depth on the
+   nodes join the list instead of being freed there and then. So a chain of any length and any kind
+   takes little of the stack. (Not at once: an object with a __del__ that takes its time, in this
+   thread or another, does not keep nodes waiting.) */
+static PyObject *dead = NULL;
+static int depth = 0;
+#define DEEPEST 16
+
+#define NEXT_DEAD(o) FIELD(o, place_mark)
+
+static inline void await_freeing(PyObject *o)
 {
-    if (Py_REFCNT(operand) == 1 && Py_TYPE(operand) == node_type
-        && (MINIGRAD_SLAB || FIELD(operand, place_attributes) == NULL)) {
-        if (is_tracked(operand)) PyObject_GC_UnTrack(operand);
-        NEXT_DEAD(operand) = (uintptr_t)*dead;
-        *dead = operand;
-    } else {
-        Py_DECREF(operand);
-    }
+    if (is_tracked(o)) PyObject_GC_UnTrack(o);
+    NEXT_DEAD(o) = dead;
+    dead = o;
+}
+
+static inline void drop(PyObject *operand)
+{
+    if (Py_REFCNT(operand) == 1 && Py_TYPE(operand) == node_type) await_freeing(operand);
+    else Py_DECREF(operand);
 }
 
 static void node_dealloc(PyObject *o)
 {
-    PyObject *dead = NULL;
+    if (Py_TYPE(o) != node_type) Py_INCREF(Py_TYPE(o)); /* it may be gone before our turn comes */
+    if (depth >= DEEPEST) {
+        await_freeing(o);
+        return;
+    }
     if (is_tracked(o)) PyObject_GC_UnTrack(o);
+    depth++;
     for (;;) {
         PyTypeObject *type = Py_TYPE(o);
-        PyObject *a = FIELD(o, place_a), *b = FIELD(o, place_b), *rare = FIELD(o, place_rare);
-        PyObject *attributes = FIELD(o, place_attributes);
-        drop(a, &dead);
-        drop(b, &dead);
+        PyObject *rare = FIELD(o, place_rare), *attributes = FIELD(o, place_attributes);
+        drop(FIELD(o, place_a));
+        drop(FIELD(o, place_b));
         Py_DECREF(rare);
         Py_XDECREF(attributes);
         type->tp_free(o);
-        if (dead == NULL) return;
+        if (type != node_type) Py_DECREF(type);
+        if (dead == NULL) break;
         o = dead;
-        dead = (PyObject *)NEXT_DEAD(o);
-#if !MINIGRAD_SLAB
-        FIELD(o, place_attributes) = NULL;
-#endif
+        dead = NEXT_DEAD(o);
     }
+    depth--;
 }
+
+/* A forked process has no other thread that goes on freeing. */
+static void forget_freeing(void) { depth = 0; }
 
 static int node_traverse(PyObject *o, visitproc visit, void *arg)
 {
@@ -321,6 +333,7 @@ static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t behind_l
     place_rare = behind_links - (Py_ssize_t)sizeof(PyObject *);
     place_b = place_rare - (Py_ssize_t)sizeof(PyObject *);
     place_a = place_b - (Py_ssize_t)sizeof(PyObject *);
+    place_mark = behind_links;
     place_attributes = attributes;
     if (FIELD(sample, place_a) != operand || FIELD(sample, place_b) != Py_None
         || FIELD(sample, place_rare) != Py_None || FIELD(sample, place_attributes) != NULL) {
