@@ -8,6 +8,7 @@ import pickle
 import resource
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -325,3 +326,25 @@ def test_ordinary_nodes_form_no_reference_cycles():
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_weak_references_are_for_classes_of_ones_own():
+    class Parameter(Value):
+        pass
+
+    class Slotted(Value):
+        __slots__ = ()
+
+    for bare in (Value(1.0), Value(1.0) * 2, Slotted(1.0)):
+        with pytest.raises(TypeError, match="weak reference"):
+            weakref.ref(bare)
+    gone = []
+    parameter = Parameter(0.5)
+    reference = weakref.ref(parameter, gone.append)
+    product = parameter * 2.0
+    del parameter
+    assert reference() is product._operands[0]
+    product.backward()
+    assert (reference().grad, gone) == (2.0, [])
+    del product
+    assert (reference(), gone) == (None, [reference])
