@@ -1,0 +1,188 @@
+"""Passes and their readers in several threads: nobody sees a pass that is half done."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+
+import interruptions
+import pytest
+from interruptions import Graph
+
+from minigrad import Value, grad, grads_of, no_grad, record, strict, zero_grad
+
+LIMIT = 60  # seconds to wait for another thread
+
+
+def in_another_thread(call):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(call()))
+    thread.start()
+    thread.join(LIMIT)
+    return found[0]
+
+
+def passes(graph):
+    def recorded():
+        with record():
+            graph.root.backward()
+
+    def strictly():
+        with strict():
+            graph.root.backward()
+
+    return {
+        "backward": graph.root.backward,
+        "backward in record()": recorded,
+        "backward in strict()": strictly,
+        "grad": lambda: grad(graph.root, [graph.a, graph.b]),
+        "zero_grad": graph.root.zero_grad,
+    }
+
+
+@pytest.mark.parametrize("kind", passes(Graph()))
+def test_readers_see_what_was_there_before_or_all_of_it(kind):
+    """At every line of a pass another thread reads every gradient, in both ways there are."""
+    graph, reference = Graph(by_hand=True), Graph(by_hand=True)
+    allowed = [graph.look()]
+    passes(reference)[kind]()
+    allowed.append(reference.look())
+    ask, answer, seen = threading.Semaphore(0), threading.Semaphore(0), []
+
+    def read():
+        while ask.acquire(timeout=LIMIT):
+            seen.append(graph.look())
+            seen.append(list(grads_of(graph.nodes)))
+            answer.release()
+            if over:
+                return
+
+    def on_line(frame, event, argument):
+        if not frame.f_code.co_filename.startswith(interruptions.PACKAGE):
+            return on_line if frame.f_code.co_name == "step" else None
+        if event == "line":
+            ask.release()
+            assert answer.acquire(timeout=LIMIT)
+        return on_line
+
+    over = []
+    reader = threading.Thread(target=read)
+    reader.start()
+    before = sys.gettrace()
+    sys.settrace(on_line)
+    try:
+        passes(graph)[kind]()
+    finally:
+        sys.settrace(before)
+        over.append(True)
+        ask.release()
+        reader.join(LIMIT)
+    assert all(found in allowed for found in seen)
+    assert graph.look() == allowed[1]
+
+
+@pytest.mark.parametrize("differentiate", [Value.backward, lambda root: grad(root, root)])
+def test_a_reader_while_a_hand_written_step_runs(differentiate):
+    x, found = Value(2.0), []
+    x.grad = 0.25
+    out = Value(8.0, (x,), "cube")
+
+    def step():
+        x.grad += 12.0 * out.grad
+        others = in_another_thread(lambda: (x.grad, out.grad, list(grads_of([x, out]))))
+        found.append((others, (x.grad, out.grad, list(grads_of([x, out])))))
+
+    out._backward = step
+    differentiate(out)
+    # The step itself sees its pass, and nothing of earlier ones.
+    assert found == [((0.25, 0.0, [0.25, 0.0]), (12.0, 1.0, [12.0, 1.0]))]
+    assert (x.grad, out.grad) == ((12.25, 1.0) if differentiate is Value.backward else (0.25, 0.0))
+
+
+def test_passes_of_many_threads_over_the_same_graph_add_up():
+    x, y = Value(2.0), Value(3.0)
+    by_hand = Value(6.0, (x,), "triple")
+
+    def step():
+        x.grad += 3.0 * by_hand.grad
+
+    by_hand._backward = step
+    roots = [x * y + x, by_hand * 1.0, x * 2.0 + y]
+    slopes = [(4.0, 2.0), (3.0, 0.0), (2.0, 1.0)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [
+            threading.Thread(target=lambda root=root: [root.backward() for _ in range(100)])
+            for root in roots
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert x.grad == 100 * sum(slope for slope, _ in slopes)
+    assert y.grad == 100 * sum(slope for _, slope in slopes)
+
+
+def test_a_step_may_look_around_and_change_the_graph_below():
+    """Nodes that come to light during a pass are not in its order."""
+    x, y = Value(2.0), Value(5.0)
+    doubled = x * 2.0
+    summed = Value(7.0, (doubled,), "sum")
+    out = Value(7.0, (summed,), "out")
+
+    def step():
+        assert [v.data for v in doubled._operands] == [2.0, 2.0]  # its number becomes a leaf
+        summed._prev.add(y)
+        zero_grad([y])
+        summed.grad += out.grad
+
+    summed._backward = lambda: None
+    out._backward = step
+    out.backward()
+    assert (summed.grad, out.grad, x.grad) == (1.0, 1.0, 0.0)
+    out.backward()
+    assert (summed.grad, out.grad) == (2.0, 2.0)
+
+
+def test_a_number_that_a_step_brings_to_light_gets_its_share():
+    x = Value(2.0)
+    doubled = x * 3.0
+    out = Value(6.0, (doubled,), "same")
+
+    def step():
+        doubled._operands  # noqa: B018
+        doubled.grad += out.grad
+
+    out._backward = step
+    out.backward()
+    assert x.grad == 3.0
+    assert doubled._operands[1].grad == 2.0
+
+
+def test_a_task_that_a_step_has_started_sees_the_nodes_afterwards():
+    async def main():
+        x = Value(2.0)
+        x.grad = 1.0
+        out = Value(6.0, (x,), "triple")
+        tasks = []
+
+        async def later():
+            await asyncio.sleep(0)
+            with no_grad():
+                return x.grad, (x * x)._operands
+
+        def step():
+            tasks.append(asyncio.get_running_loop().create_task(later()))
+            x.grad += 3.0 * out.grad
+
+        out._backward = step
+        out.backward()
+        assert await tasks[0] == (4.0, ())
+        (x * x).backward()
+        assert x.grad == 8.0
+
+    asyncio.run(main())
