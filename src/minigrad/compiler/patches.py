@@ -16,8 +16,10 @@ import os
 import random
 import statistics
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import starmap
 from math import inf
 from typing import Any
 
@@ -53,11 +55,11 @@ def patched(scribe: Scribe, *rooms: Any) -> Iterator[None]:
     """
     wanted = [place for place in _PATCHES if not rooms or place[0] in rooms]
     plain = [(room, name, getattr(room, name)) for room, name in wanted]
+    patches = [(room, name, _PATCHES[room, name](scribe, f)) for room, name, f in plain]
     start = len(_plain)
     try:  # first: Ctrl-C may come in between
         _plain.extend(plain)
-        for room, name, function in plain:
-            setattr(room, name, _PATCHES[room, name](scribe, function))
+        _put(patches)
         yield
     finally:
         unpatch(start)
@@ -68,9 +70,12 @@ _plain: list[tuple[Any, str, Any]] = []  # what stood in the places that are pat
 
 def unpatch(start: int = 0) -> None:
     """Put back what was patched, or the part of it from `start` on."""
-    for room, name, function in reversed(_plain[start:]):
-        setattr(room, name, function)
+    _put(_plain[: start - 1 if start else None : -1])
     del _plain[start:]
+
+
+def _put(places: list[tuple[Any, str, Any]]) -> None:
+    deque(starmap(setattr, places), maxlen=0)  # C calls C: nothing comes in between
 
 
 def _belongs(x: Any, scribe: Scribe) -> bool:

@@ -237,6 +237,8 @@ def trace(
     scribe = scribe or Trace()
     with _lock, collector_off():
         entries = Entries()
+        if not _is_running:
+            unpatch()  # what an interrupt may have left
         try:
             _is_running = True
             with (
