@@ -16,6 +16,7 @@ from minigrad.scalar import in_turn
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning"),
+    pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning"),  # says JAX
 ]
 
 LIMIT = 60  # seconds until a child counts as stuck

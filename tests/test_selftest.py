@@ -27,6 +27,7 @@ def test_nothing_fails_here(name):
         ("breadth_first", "exact graphs"),
         ("stale_interior", "exact graphs"),
         ("relu_always", "exact graphs"),
+        ("overwrite", "forks"),
         ("overwrite", "interrupts"),
         ("exp_input", "first and second derivatives"),
         ("div_sign", "first and second derivatives"),

@@ -5,7 +5,7 @@ what was not. What is right comes from exact fractions, differences and what a p
 from the engine itself. Each check has a share of the time; `examined` takes cases until it is over.
 
 Start at `CHECKS`. The long form of the same, with other oracles and counts that are stated
-beforehand, is bench/campaign.py in the source tree.
+beforehand, is `python -m bench.campaign` in the source tree.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 import xml.etree.ElementTree
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -49,7 +50,8 @@ Case = str | None  # a sentence about what is wrong, if anything is
 Cases = Callable[[int], Iterator[Case]]
 
 _TOLERANCE = 1e-6  # of differences, besides the error that they know of
-_PATIENCE = 20.0  # seconds that a thread has before it counts as hanging
+_FORKS = 50  # each has a thread and a process
+_PATIENCE = 20.0  # seconds that a child process or a thread has before it counts as hanging
 
 
 @dataclass
@@ -230,6 +232,62 @@ def threads(seed: int) -> Iterator[Case]:
             yield f"threads from graph {k} on: {len(found)} of 32 passes ended"
 
 
+def forks(seed: int) -> Iterator[Case]:
+    """A process that is forked while another thread is in a backward pass can run one itself."""
+    if not hasattr(os, "fork") or sys.platform == "darwin":
+        return  # macOS's own libraries do not survive a fork with threads
+    for k in range(seed << 32, (seed << 32) + _FORKS):
+        yield fork_fault(k)
+
+
+def fork_fault(seed: int) -> Case:
+    """Fork in the middle of a hand-written step of another thread's pass."""
+    inside, forked = threading.Event(), threading.Event()
+    x = Value(2.0)
+    y = x * 3.0
+    z = Value(y.data, (y,))
+
+    def step() -> None:
+        inside.set()
+        forked.wait(_PATIENCE)
+        y.grad += z.grad
+
+    z._backward = step
+    worker = threading.Thread(target=z.backward, daemon=True)
+    worker.start()
+    inside.wait(_PATIENCE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that other threads will be missing is the point
+        child = os.fork()
+    if child == 0:
+        is_right = False
+        try:
+            is_right = graph_fault(exact.random_graph(seed), seed) is None
+        finally:
+            os._exit(0 if is_right else 1)
+    forked.set()
+    worker.join(_PATIENCE)
+    status = _status_of(child)
+    if status is None:
+        return "a forked process hangs in backward()"
+    if status:
+        return "a forked process gets gradients wrong"
+    return None if x.grad == 3.0 else f"the pass of the other thread gave {x.grad}, right is 3.0"
+
+
+def _status_of(child: int) -> int | None:
+    """Wait for a process, but not for ever."""
+    patient_until = time.monotonic() + _PATIENCE
+    while time.monotonic() < patient_until:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    return None
+
+
 def interrupts(seed: int) -> Iterator[Case]:
     """A pass that is interrupted at a node changes no gradient, and the next pass works."""
     for k in itertools.count(seed << 32):
@@ -352,6 +410,7 @@ CHECKS: dict[str, Cases] = {
     "exact graphs, compiled": compiled_graphs,
     "first and second derivatives": slopes,
     "threads": threads,
+    "forks": forks,
     "interrupts": interrupts,
     "checkpoints": files,
     "expressions": expressions,
