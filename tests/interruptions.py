@@ -199,8 +199,8 @@ CASES: dict[str, Callable[[], Case]] = {
 # ---- raising at a position -------------------------------------------------------------------
 
 
-def interrupted(call, number, error=KeyboardInterrupt, event="line"):
-    """Raise at a line of the package, or of a hand-written step; tell whether it was come to.
+def interrupted(call, number, error=KeyboardInterrupt, event="line", package=PACKAGE):
+    """Raise at a line of a package, or of a hand-written step; tell whether it was come to.
 
     With the event "opcode" it is every instruction, also where Python itself looks for no signal.
     """
@@ -215,14 +215,14 @@ def interrupted(call, number, error=KeyboardInterrupt, event="line"):
 
     def on_call(frame, kind, argument):
         frame.f_trace_opcodes = event == "opcode"
-        return on_event if _is_counted(frame.f_code) else None
+        return on_event if _is_counted(frame.f_code, package) else None
 
     with contextlib.suppress(error):
         _traced(call, on_call)
     return left[0] < 0
 
 
-def count_positions(make, event="line"):
+def count_positions(make, event="line", package=PACKAGE):
     """How many positions a call has."""
     passed = [0]
     call = make().call
@@ -233,14 +233,14 @@ def count_positions(make, event="line"):
 
     def on_call(frame, kind, argument):
         frame.f_trace_opcodes = event == "opcode"
-        return on_event if _is_counted(frame.f_code) else None
+        return on_event if _is_counted(frame.f_code, package) else None
 
     _traced(call, on_call)
     return passed[0]
 
 
-def _is_counted(code):
-    return code.co_filename.startswith(PACKAGE) or code.co_name == "step"
+def _is_counted(code, package):
+    return code.co_filename.startswith(package) or code.co_name == "step"
 
 
 def _traced(call, function):
@@ -301,12 +301,12 @@ def judge(case, seen, counts):
     return True
 
 
-def sweep(make, every=1, start=0, error=KeyboardInterrupt, event="line"):
+def sweep(make, every=1, start=0, error=KeyboardInterrupt, event="line", package=PACKAGE):
     """Interrupt a call at every k-th position; return the counts."""
     seen, counts, number = undisturbed(make), Counts(), start
     while True:
         case = make()
-        was = interrupted(case.call, number, error, event)
+        was = interrupted(case.call, number, error, event, package)
         if not was:
             return counts
         counts.positions += 1
@@ -336,7 +336,7 @@ def starve(make, limit=10_000):
             finally:
                 _testcapi.remove_mem_hooks()
             quiet += 1
-        except (MemoryError, RuntimeError):  # "can't allocate lock" is of the other kind
+        except Exception:  # a MemoryError, or what Python takes a lack of memory for
             quiet = 0
             counts.positions += 1
         if not judge(case, seen, counts) or quiet > 100:  # it asks for no more

@@ -6,20 +6,18 @@ import asyncio
 import sys
 import threading
 
-import interruptions
 import pytest
+import readers
 from interruptions import Graph
 
 from minigrad import Value, grad, grads_of, no_grad, record, strict, zero_grad
-
-LIMIT = 60  # seconds to wait for another thread
 
 
 def in_another_thread(call):
     found = []
     thread = threading.Thread(target=lambda: found.append(call()))
     thread.start()
-    thread.join(LIMIT)
+    thread.join(readers.LIMIT)
     return found[0]
 
 
@@ -48,38 +46,18 @@ def test_readers_see_what_was_there_before_or_all_of_it(kind):
     allowed = [graph.look()]
     passes(reference)[kind]()
     allowed.append(reference.look())
-    ask, answer, seen = threading.Semaphore(0), threading.Semaphore(0), []
-
-    def read():
-        while ask.acquire(timeout=LIMIT):
-            seen.append(graph.look())
-            seen.append(list(grads_of(graph.nodes)))
-            answer.release()
-            if over:
-                return
-
-    def on_line(frame, event, argument):
-        if not frame.f_code.co_filename.startswith(interruptions.PACKAGE):
-            return on_line if frame.f_code.co_name == "step" else None
-        if event == "line":
-            ask.release()
-            assert answer.acquire(timeout=LIMIT)
-        return on_line
-
-    over = []
-    reader = threading.Thread(target=read)
-    reader.start()
-    before = sys.gettrace()
-    sys.settrace(on_line)
-    try:
-        passes(graph)[kind]()
-    finally:
-        sys.settrace(before)
-        over.append(True)
-        ask.release()
-        reader.join(LIMIT)
+    seen = readers.at_every_line(graph, passes(graph)[kind])
+    assert seen
     assert all(found in allowed for found in seen)
     assert graph.look() == allowed[1]
+
+
+def test_readers_at_random_times():
+    def undone(root):
+        grad(root, x)
+
+    x = Value(1.0)
+    assert readers.at_random(2_000, x, lambda leaf: leaf.grad, Value.backward, undone) == []
 
 
 @pytest.mark.parametrize("differentiate", [Value.backward, lambda root: grad(root, root)])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
+import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -29,6 +33,90 @@ def torch_leaf(x: float) -> Any:
     return torch.tensor(x, dtype=torch.float64, requires_grad=True)
 
 
+def leaf_of(engine: str, x: float) -> Any:
+    """An input of an engine that has nodes."""
+    return micrograd_leaf(x) if engine == "micrograd" else torch_leaf(x)
+
+
+def grad_of(leaf: Any) -> float:
+    """What `backward()` has left so far."""
+    grad = leaf.grad
+    return float(0.0 if grad is None else grad)
+
+
+def backward(root: Any) -> None:
+    """A pass after which another one is possible."""
+    if hasattr(root, "retain_grad"):
+        root.backward(retain_graph=True)
+    else:
+        root.backward()
+
+
+def doubled_by_hand(x: Any) -> Any:
+    """2 x, with a step that is written by hand, in two parts."""
+    if hasattr(x, "retain_grad"):
+        import torch
+
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(context: Any, x: Any) -> Any:
+                return 2.0 * x
+
+            @staticmethod
+            def backward(context: Any, grad: Any) -> Any:
+                def step() -> Any:
+                    once = 1.0 * grad
+                    return once + grad
+
+                return step()
+
+        return Double.apply(x)
+    out = type(x)(2.0 * x.data, (x,), "double")
+
+    def step() -> None:
+        x.grad += out.grad
+        x.grad += out.grad
+
+    out._backward = step
+    return out
+
+
+def fork_fault(engine: str, patience: float = 20.0) -> str | None:
+    """Fork while another thread runs passes; the child runs one of its own."""
+    over = threading.Event()
+
+    def work() -> None:
+        x = leaf_of(engine, 2.0)
+        while not over.is_set():
+            backward(x * x + x)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    time.sleep(0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        is_right = False
+        try:
+            x = leaf_of(engine, 3.0)
+            backward(x * x)
+            is_right = grad_of(x) == 6.0
+        finally:
+            os._exit(0 if is_right else 1)
+    over.set()
+    worker.join()
+    until, ended = time.monotonic() + patience, (0, 0)
+    while not ended[0] and time.monotonic() < until:
+        time.sleep(0.002)
+        ended = os.waitpid(child, os.WNOHANG)
+    if ended[0]:
+        return None if ended[1] == 0 else f"the child ended with status {ended[1]}"
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    return "the child hangs"
+
+
 def jax_modules() -> tuple[Any, Any]:
     """JAX with 64 bits, and its NumPy."""
     import jax
@@ -49,13 +137,8 @@ def exact_results(engine: str, graph: Graph, passes: int = 1) -> list[float]:
         jax, _ = jax_modules()
         value, grads = jax.value_and_grad(lambda xs: run(graph, xs, _call_jax)[-1])(inputs)
         return [float(value), *map(float, grads)]
-    leaves = [(micrograd_leaf if engine == "micrograd" else torch_leaf)(x) for x in inputs]
+    leaves = [leaf_of(engine, x) for x in inputs]
     last = run(graph, leaves)[-1]
     for _ in range(passes):
-        if engine == "micrograd":
-            last.backward()
-        else:
-            last.backward(retain_graph=True)
-    if engine == "micrograd":
-        return [last.data, *(leaf.grad for leaf in leaves)]
-    return [last.item(), *(0.0 if leaf.grad is None else leaf.grad.item() for leaf in leaves)]
+        backward(last)
+    return [float(last.data), *map(grad_of, leaves)]

@@ -7,6 +7,7 @@ same cases on every engine and in every run.
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-from .peers import exact_results, is_installed
+from .peers import exact_results, fork_fault, is_installed
 from .runner import ROOT
 from .tally import Tally
 
@@ -27,6 +28,8 @@ import minigrad
 from minigrad.check import selftest
 from minigrad.check.exact import LESSONS, random_graph
 from minigrad.compiler.backends import native
+
+from . import upheavals
 
 OURS = ("native", "pure")
 ENGINES: dict[str, Callable[[], bool]] = {
@@ -166,6 +169,66 @@ for _name, _promise, _cases, _lot in (
     ("threads", "Passes in four threads at once give what each gives alone.", 40_000, 8_000),
 ):
     section(_name, _promise, both(_cases), _lot)(_from_check(_name))
+
+
+@section(
+    "readers",
+    "Who reads a gradient while another thread runs passes never sees half of one.",
+    {**both(200_000), "micrograd": 200_000, "torch": 200_000},
+    lot=50_000,
+)
+def _readers(engine: str, seeds: range) -> Tally:
+    return upheavals.read(engine, seeds)
+
+
+@section(
+    "forks",
+    "A process that is forked while another thread is in a pass runs one of its own.",
+    {**both(400), "micrograd": 100, "torch": 100},
+    lot=50,
+    needs=lambda: "" if hasattr(os, "fork") else "a system that forks",
+)
+def _forks(engine: str, seeds: range) -> Tally:
+    tally = Tally()
+    for seed in seeds:
+        found = selftest.fork_fault(seed) if engine in OURS else fork_fault(engine)
+        tally.count(found)
+    return tally
+
+
+@section(
+    "interrupts at every line",
+    "Whatever is raised at any line: gradients are as before or complete, and the next call works.",
+    {
+        **both(len(upheavals.LINES) * upheavals.STRIDE),
+        "micrograd": upheavals.STRIDE,
+        "torch": upheavals.STRIDE,
+    },
+    lot=len(upheavals.LINES),
+)
+def _interrupts(engine: str, seeds: range) -> Tally:
+    return upheavals.interrupted(engine, seeds, "line")
+
+
+@section(
+    "interrupts at every instruction",
+    "The same between any two instructions of the interpreter, for the passes and the steps.",
+    both(len(upheavals.INSTRUCTIONS) * upheavals.STRIDE),
+    lot=len(upheavals.INSTRUCTIONS),
+)
+def _instructions(engine: str, seeds: range) -> Tally:
+    return upheavals.interrupted(engine, seeds, "opcode")
+
+
+@section(
+    "no memory",
+    "Whichever allocation fails: the same.",
+    both(len(upheavals.LINES)),
+    lot=1,
+    needs=lambda: "" if find_spec("_testcapi") else "the _testcapi of CPython",
+)
+def _no_memory(engine: str, seeds: range) -> Tally:
+    return upheavals.starved(seeds)
 
 
 # ---- files, texts and pictures -------------------------------------------------------------------
