@@ -15,12 +15,23 @@ from minigrad import Value, grad, ieee
 from minigrad.functions import VALUES
 
 
+def _excess(xs, k):
+    """log(sum of exp(x)) - xs[k], in a form in which small numbers are not lost beside 1."""
+    return mp.log1p(mp.fsum(mp.exp(x - xs[k]) for i, x in enumerate(xs) if i != k))
+
+
 def _logsumexp(*xs):
-    return mp.log(mp.fsum(mp.exp(x) for x in xs))
+    k = xs.index(max(xs))
+    return xs[k] + _excess(xs, k)
 
 
 def _logistic(x):
     return 1 / (1 + mp.exp(-x))
+
+
+def erfc(x):
+    """What mpmath refuses to compute is below all floats by far."""
+    return mp.erfc(x) if x < 1e4 else mpf(0)
 
 
 def _dot(*xs):
@@ -35,13 +46,16 @@ DEFINITION = {
     "div": lambda a, b: a / b,
     "neg": lambda x: -x,
     "pow": lambda x, n: x**n,
+    "pow_slope": lambda x, n: n * x ** (n - 1),
+    "pow_log": lambda x, n: x**n * mp.log(x),
     "abs": abs,
     "exp": mp.exp,
-    "expm1": lambda x: mp.exp(x) - 1,
+    "expm1": mp.expm1,
     "log": mp.log,
-    "log1p": lambda x: mp.log(1 + x),
+    "log1p": mp.log1p,
     "sqrt": mp.sqrt,
     "exp_sub": lambda a, b: mp.exp(a - b),
+    "log_add": lambda a, b, c: mp.log(mp.exp(a - b) + c),
     "sin": mp.sin,
     "cos": mp.cos,
     "tan": mp.tan,
@@ -49,15 +63,18 @@ DEFINITION = {
     "acos": mp.acos,
     "atan": mp.atan,
     "atan2": mp.atan2,
+    "atan2_slope": lambda a, b: a / (a * a + b * b),
     "hypot": lambda a, b: mp.sqrt(a * a + b * b),
+    "hypot_slope": lambda a, b: a / mp.sqrt(a * a + b * b),
     "sinh": mp.sinh,
     "cosh": mp.cosh,
     "tanh": mp.tanh,
     "erf": mp.erf,
-    "erfc": mp.erfc,
-    "gelu": lambda x: x * mp.ncdf(x),
+    "erfc": erfc,
+    "gelu": lambda x: x * erfc(-x / mp.sqrt(2)) / 2,
     "sigmoid": _logistic,
-    "softplus": lambda x: mp.log(1 + mp.exp(x)),
+    "bell": lambda x: _logistic(x) * _logistic(-x),
+    "softplus": lambda x: mp.log1p(mp.exp(x)),
     "silu": lambda x: x / (1 + mp.exp(-x)),
     "relu": lambda x: max(x, mpf(0)),
     "leaky_relu": lambda x, slope: x if x > 0 else slope * x,
@@ -70,7 +87,7 @@ DEFINITION = {
     "dot": _dot,
     "logsumexp": _logsumexp,
     "softmax": lambda *xs: [1 / mp.fsum(mp.exp(other - x) for other in xs) for x in xs],
-    "log_softmax": lambda *xs: [-mp.log(mp.fsum(mp.exp(o - x) for o in xs)) for x in xs],
+    "log_softmax": lambda *xs: [-_excess(xs, k) for k in range(len(xs))],
     "take": lambda index, *xs: xs[int(index)],
 }
 
@@ -83,6 +100,8 @@ VALUE_SCALE = {
     "logsumexp": lambda *xs: abs(max(xs)),
 }
 PARTIAL_SCALE = {
+    "pow_slope": lambda x, n: x ** (n - 1) * max(1, abs(n * mp.log(x))),  # 1 + n log(x) has a zero
+    "pow_log": lambda x, n: x ** (n - 1) * max(1, abs(n * mp.log(x))),
     "gelu": lambda x: max(mp.ncdf(x), abs(x * mp.npdf(x))),  # their sum has a zero at -0.75
     "silu": lambda x: max(_logistic(x), abs(x * _logistic(x) * _logistic(-x))),  # at -1.28
     "softmax": lambda *xs: mpf(1) / 4,  # sums over paths
