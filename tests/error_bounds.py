@@ -44,7 +44,13 @@ _EDGES = {
     "acos": ((0, -1.0), (0, 1.0)),
     "div": ((1, 0.0),),
     "pow": ((0, 0.0),),
+    "pow_slope": ((0, 0.0),),
+    "pow_log": ((0, 0.0),),
 }
+# Slopes that are rows of their own: what was a formula of several nodes is one, and so rounded more
+# often than others.
+_FORMULAS = {"bell", "hypot_slope", "atan2_slope", "pow_slope", "pow_log", "log_add"}
+_POWERS = {"pow", "pow_slope", "pow_log"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,7 @@ class Ledger:
         who = self.whos.setdefault((name, *(x.who for x in operands)), id(node))
         if name in ("sub", "div") and operands[0].who == operands[1].who and isfinite(y):
             return Entry(y, 0.0, doubts, False, (), who)  # 0 or 1, whatever the operand is
-        if name in ("div", "pow"):
+        if name == "div" or name in _POWERS:
             error = max(error, _by_quotient(name, y, *operands))
         if name in _CHOICES:  # one of the operands, whatever the slope is said to be
             error = max(x.error for x in operands)
@@ -125,7 +131,7 @@ class Ledger:
             if name == "dot" and 0.0 < max(map(abs, terms), default=0.0) < 1e-290:
                 error += len(terms) * _TINY
         elif name not in _EXACT and not _is_exact(name, y, operands):
-            error += UNIT * abs(y) + _TINY
+            error += (3.0 if name in _FORMULAS else 1.0) * (UNIT * abs(y) + _TINY)
         doubts |= _doubts(name, y, operands)
         if not isfinite(y):
             error = 0.0
@@ -162,7 +168,7 @@ class Ledger:
 
 def _by_quotient(name: str, y: float, a: Entry, b: Entry) -> float:
     """The error that a divisor or a base brings, where the slope itself is below all floats."""
-    x, power = (b, 1.0) if name == "div" else (a, abs(b.number))
+    x, power = (b, 1.0) if name == "div" else (a, abs(b.number) + (name != "pow"))
     return abs(y) * power * (x.error / abs(x.number)) if x.number else 0.0
 
 
@@ -214,17 +220,18 @@ def _doubts(name: str, y: float, operands: list[Entry]) -> int:
         for one, other in (operands, operands[::-1]):
             if abs(one.number) == inf and other.may_be(0.0):
                 found |= EDGE
-    elif name == "pow":
+    elif name in _POWERS:
         base, exponent = operands
         n = exponent.number
         if base.number < 0.0 and isfinite(n) and exponent.may_be(round(n)):
             found |= EDGE
-    elif name in ("atan2", "hypot"):
+    elif name in ("atan2", "hypot", "atan2_slope", "hypot_slope"):
         y_may_be, x_may_be = (x.may_be(0.0) or x.number == 0.0 for x in operands)
         cut = name == "atan2" and operands[0].may_be(0.0) and operands[1].number < 0.0
         if cut or (y_may_be and x_may_be and (operands[0].error or operands[1].error)):
             found |= EDGE
-    loose = {"div": operands[1:], "pow": operands[:1], "atan2": operands}.get(name, ())
+    loose = {"div": operands[1:], "atan2": operands}.get(name, ())
+    loose = operands[:1] if name in _POWERS else loose
     if any(x.is_loose for x in loose):
         found |= ZERO
     if abs(y) == inf and all(isfinite(x.number) for x in operands):
@@ -245,7 +252,11 @@ def _just_beyond(name: str, operands: list[Entry]) -> int:
     size = 0.0  # the exponent of the result, as it would be
     if name in ("mul", "div") and x and n:
         size = math.log2(abs(x)) + (1 if name == "mul" else -1) * math.log2(abs(n))
-    elif name == "pow" and x:
+    elif name == "atan2_slope" and x:
+        size = math.log2(abs(x)) - 2.0 * (math.log2(math.hypot(x * 2.0**500, n * 2.0**500)) - 500.0)
+    elif name == "pow_slope" and x and n:
+        size = (n - 1.0) * math.log2(abs(x)) + math.log2(abs(n))
+    elif name in ("pow", "pow_log") and x:
         size = n * math.log2(abs(x))
     elif name in ("exp", "expm1", "exp_sub"):
         size = (x - (n if name == "exp_sub" else 0.0)) * _LOG2E

@@ -124,7 +124,7 @@ def _spelled(tree: Any, names: list[str]) -> str:
         "round": "round({0}.data, 1)",
         "leaf": "minigrad.Value({0})",
         "if": "({1} if {0} else {2})",
-        "exp_sub": "minigrad.functions.VALUES.exp_sub({0}, {1})",
+        "exp_sub": "minigrad.functions.VALUES.rows['exp_sub']({0}, {1})",
     }
     if word in special:
         return special[word].format(*parts)

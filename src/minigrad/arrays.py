@@ -30,6 +30,7 @@ class ArrayMath:
         erf: Callable[[Any], Any] | None = None,
         erfc: Callable[[Any], Any] | None = None,
         number: Callable[[Any], Any] = lambda x: x,
+        traced: bool = False,
     ) -> None:
         for name in (*_SAME, "tanh", "hypot", "where", "equal"):
             setattr(self, name, getattr(xp, name))
@@ -44,6 +45,14 @@ class ArrayMath:
         # What a rule reads when it must not differentiate: the array itself, unless the library
         # differentiates too (jax: `lax.stop_gradient`).
         self.number = number
+        # While arrays have no numbers yet, nobody can tell whether a condition holds in all lanes.
+        self._where = xp.where
+        self._all: Callable[[Any], Any] = (lambda _: False) if traced else xp.all
+        self.rows: dict[str, Callable[..., Any]] = {}  # of the op table that are one word: none
+
+    def usually(self, holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Any:
+        """Return `usual`, and in lanes where the condition does not hold, `otherwise()`."""
+        return usual if self._all(holds) else self._where(holds, usual, otherwise())
 
     @staticmethod
     def sum(terms: Iterable[Any]) -> Any:

@@ -5,18 +5,19 @@ printed as a C function. So the formulas stay in `ops.py` alone. The build write
 file; a test compiles it and compares it with the rules, bit for bit.
 
 A choice becomes `?:`, so that only the side that is needed is computed; what is used twice becomes
-a local variable.
+a local variable; and what is rarely needed stands in a block behind an `if`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from .ops import TABLE, Op
 
-__all__ = ["TESTS", "Term", "TermMath", "as_term", "header", "literal", "postorder"]
+__all__ = ["TESTS", "Rarely", "Term", "TermMath", "as_term", "header", "literal", "postorder"]
 
 # Words of a mathematics that C spells differently; all others are the functions of math.h.
 _SPELLING = {"abs": "fabs"}
@@ -72,8 +73,18 @@ class Term:
         raise TypeError("a rule asked for the truth of a term; it must use m.where")
 
 
+class Rarely(Term):
+    """What is usually its second part, if the first, a test, holds; else what is `otherwise`."""
+
+    def __init__(self, holds: Any, usual: Any, otherwise: Any) -> None:
+        super().__init__("", holds, usual)
+        self.otherwise = as_term(otherwise)
+
+
 class TermMath:
     """The mathematics of terms: every word is written down as a call."""
+
+    rows: Mapping[str, Callable[..., Term]] = MappingProxyType({})  # that are one word: none
 
     @staticmethod
     def div(a: Any, b: Any) -> Term:
@@ -82,6 +93,10 @@ class TermMath:
     @staticmethod
     def where(condition: Any, a: Any, b: Any) -> Term:
         return Term("({} ? {} : {})", condition, a, b)
+
+    @staticmethod
+    def usually(holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Term:
+        return Rarely(holds, usual, otherwise())
 
     @staticmethod
     def equal(a: Any, b: Any) -> Term:
@@ -113,28 +128,49 @@ def literal(x: float) -> str:
 
 
 def _function(name: str, parameters: list[str], result: Any) -> str:
-    """Print a C function: terms that are used twice first, each as a local variable."""
-    root = as_term(result)
+    """Print a C function."""
+    lines: list[str] = []
+    written = _statements(as_term(result), {}, lines, 1)
+    arguments = "".join(f", double {parameter}" for parameter in parameters)
+    unused = "".join(f" (void){parameter};" for parameter in ["m", *parameters])
+    body = "".join(f"{line}\n" for line in lines)
+    return (
+        f"static double {name}(PyObject *m{arguments})\n{{\n   {unused}\n"
+        f"{body}    return {written};\n}}\n"
+    )
+
+
+def _statements(root: Term, known: dict[int, str], lines: list[str], depth: int) -> str:
+    """Write what a term needs first: local variables for terms that are used twice; return it.
+
+    `known` has the terms that have been written outside, by id.
+    """
     order = postorder(root)
     uses: dict[int, int] = {id(root): 1}
     for term in order:
         for part in term.parts:
             uses[id(part)] = uses.get(id(part), 0) + 1
-    text: dict[int, str] = {}
-    lines: list[str] = []
+    text = dict(known)
+    margin = "    " * depth
     for term in order:
+        if id(term) in known:
+            continue
+        variable = f"t{depth}_{len(lines)}"
+        if isinstance(term, Rarely):
+            holds, usual = (text[id(part)] for part in term.parts)
+            lines.append(f"{margin}double {variable} = {usual};")
+            lines.append(f"{margin}if (!{holds}) {{")
+            written = _statements(term.otherwise, text, lines, depth + 1)
+            lines.append(f"{margin}    {variable} = {written};\n{margin}}}")
+            text[id(term)] = variable
+            continue
         written = term.pattern.format(*[text[id(part)] for part in term.parts])
         if uses[id(term)] > 1 and term.parts:
             kind = "int" if any(f" {sign} " in term.pattern for sign in TESTS) else "double"
-            lines.append(f"    const {kind} t{len(lines)} = {written};\n")
-            written = f"t{len(lines) - 1}"
+            lines.append(f"{margin}const {kind} {variable} = {written};")
+            written = variable
         text[id(term)] = written
-    arguments = "".join(f", double {parameter}" for parameter in parameters)
-    unused = "".join(f" (void){parameter};" for parameter in ["m", *parameters])
-    return (
-        f"static double {name}(PyObject *m{arguments})\n{{\n   {unused}\n"
-        f"{''.join(lines)}    return {text[id(root)]};\n}}\n"
-    )
+    return text[id(root)]
 
 
 TESTS = ("<", "<=", ">", ">=", "==", "&&", "||")

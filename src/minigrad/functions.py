@@ -8,13 +8,14 @@ of `ops.py`: a derivative evaluated there is itself a graph, and can be differen
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from .coerce import as_list
 from .modes import tracer
-from .ops import OPS, first_largest
+from .ops import OPS, TABLE, first_largest
 from .scalar import Value, apply, select
 
 __all__ = [
@@ -259,18 +260,29 @@ def _choice(condition: Any, a: Any, b: Any) -> Any:
     return select(condition, a, b) if traced is not None else a if condition else b
 
 
+def _usually(holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Any:
+    traced = getattr(holds, "_traced_node", None)
+    if traced is not None:
+        return select(holds, usual, otherwise())
+    return usual if holds else otherwise()
+
+
 def _equal(a: Any, b: Any) -> Any:
     equal: Any = _number(a) == _number(b)
     return equal
 
 
+# Every row that is a node of one to three operands; a rule may say any of them.
+_ROWS = {row.name: partial(apply, row) for row in TABLE if row.arity in (1, 2, 3)}
+
 VALUES = SimpleNamespace(
     **{name: globals()[name] for name in __all__ if name not in ("where", "sum", "take")},
     where=_choice,
+    usually=_usually,
     sum=_sum_of_values,
-    pow=lambda x, n: apply(OPS["pow"], x, n),
-    div=lambda a, b: apply(OPS["div"], a, b),
-    exp_sub=lambda a, b: apply(OPS["exp_sub"], a, b),
+    pow=_ROWS["pow"],
+    div=_ROWS["div"],
+    rows=_ROWS,
     equal=_equal,
     largest=_largest,
     number=_number,

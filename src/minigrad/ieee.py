@@ -31,16 +31,19 @@ __all__ = [
     "log1p",
     "number",
     "pow",
+    "rows",
     "sin",
     "sinh",
     "sqrt",
     "sum",
     "tan",
     "tanh",
+    "usually",
     "where",
 ]
 
 abs = math.fabs
+rows: dict[str, Callable[..., float]] = {}  # of the op table that are one word: none
 
 
 def _nan_outside(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -143,6 +146,10 @@ def sum(terms: Iterable[float]) -> float:
 
 def where(condition: bool, a: float, b: float) -> float:
     return a if condition else b
+
+
+def usually(holds: bool, usual: float, otherwise: Callable[[], float]) -> float:
+    return usual if holds else otherwise()
 
 
 def equal(a: float, b: float) -> bool:

@@ -7,11 +7,18 @@ back ends, the documentation and the tests all read the row; none of them repeat
 A rule is written once for every kind of number. It receives a mathematics `m` (`ieee` for floats,
 `functions` for Values, `ArrayMath` for arrays) and speaks only to that:
 
-- branches are `m.where`, never `if`, because a condition may be an array of lanes;
+- branches are `m.where`, never `if`, because a condition may be an array of lanes; a branch for the
+  ends of the range is `m.usually(holds, usual, otherwise)`, which does not cost anybody a call of
+  `otherwise()` but those who need it;
 - `m.div` and `m.pow` stand for `/` and `**`, which raise on Python floats where IEEE answers;
 - comparisons are `<`, `<=`, `>`, `>=` and `m.equal`, because `==` on Values is identity;
 - no rule uses an operation with a kink (`abs`, `relu`, `maximum`) where it could be differentiated
   again: the convention at the kink would become a wrong second derivative.
+
+Second derivatives come from differentiating the rules of the first ones. Where that would subtract
+numbers that are nearly equal, the slope has a row of its own, such as `bell` or `hypot_slope`, and
+the rule says its name (`_say`). Numbers and kernels then get the formula of that row; a graph gets
+one node, whose partials are the second derivatives in a form that loses nothing.
 
 Start reading at `tanh` below: its row is the pattern of all the others.
 """
@@ -104,9 +111,22 @@ def _one(m: Any, y: Any, a: Any, b: Any) -> float:
 
 
 def _say(m: Any, name: str, *arguments: Any) -> Any:
-    """Use another row inside a rule: as one node where `m` has a word for it, else by its rule."""
-    word = getattr(m, name, None)
+    """Use another row inside a rule: as one node where `m` makes nodes, else by its rule."""
+    word = m.rows.get(name)
     return OPS[name].value(m, *arguments) if word is None else word(*arguments)
+
+
+def _said(name: str, formula: Rule) -> Rule:
+    """Return a rule for a partial that has a row of its own, and a formula that knows the value."""
+
+    def partial(m: Any, y: Any, *arguments: Any) -> Any:
+        word = m.rows.get(name)
+        return formula(m, y, *arguments) if word is None else word(*arguments)
+
+    return partial
+
+
+_SMALL = 2.0**-960  # below, digits are lost, or will be after a division or two
 
 
 # Code 0 is what has no rule: a leaf, or a node that a user made by hand.
@@ -146,11 +166,22 @@ row(
     label="*",
     commutes=True,
 )
+
+
+def _div_divisor(m: Any, y: Any, a: Any, b: Any) -> Any:
+    # A small divisor would magnify what a small quotient has lost.
+    return m.usually(
+        (m.abs(y) >= _SMALL) | m.equal(y, 0.0),
+        m.div(-y, b),
+        lambda: m.div(m.div(a * -(2.0**60), b), b) * 2.0**-60,
+    )
+
+
 row(
     "div",
     2,
     lambda m, a, b: m.div(a, b),
-    (lambda m, y, a, b: m.div(1.0, b), lambda m, y, a, b: m.div(-y, b)),
+    (lambda m, y, a, b: m.div(1.0, b), _div_divisor),
     domain=(_WIDE, (0.1, 10.0)),
     probes=((1.0, 3.0), (-7.0, -1e200), (0.0, 2.0), (1e200, 1e200)),
     label="/",
@@ -159,29 +190,102 @@ row(
 row("neg", 1, lambda m, x: -x, lambda m, y, x: -1.0, domain=_WIDE, probes=(0.0, 1e300))
 
 
+def _power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
+    """Return c * x**(n - k), where y is x**n, for k = 0, 1 or 2; 0 if c is 0."""
+    lowered = n - float(k)
+    # If n - k is not exact, log(x) would magnify its rounding: y, divided by x, is better.
+    is_exact = m.equal(lowered + float(k), n) & m.equal(n - lowered, float(k))
+    power = m.where(is_exact, m.pow(x, lowered), nan) if k else y
+    size = m.abs(power)
+
+    def divided(z: Any) -> Any:
+        for _ in range(k):
+            z = m.div(z, x)
+        return z
+
+    def by_halves() -> Any:
+        # A power beyond the floats, or among the smallest, may come back when multiplied by c: so
+        # that is done first with one half of it, then with the other.
+        half = m.pow(m.abs(x), 0.5 * m.where(is_exact, lowered, n))
+        sign = m.where(x < 0.0, m.pow(-1.0, m.number(lowered)), 1.0)
+        first = m.where(is_exact, c * half, divided(c * half))
+        return m.where(m.equal(half, 0.0), 0.0 * sign, first * (sign * half))
+
+    def otherwise() -> Any:
+        edge = m.equal(x, 0.0) | m.equal(x, inf) | m.equal(x, -inf)  # where y/x is 0/0
+        is_calm = (m.abs(y) >= _SMALL) & (m.abs(y) < inf)
+        usual = m.where(edge, c * m.pow(x, lowered), divided(c * y))
+        return m.where(m.equal(c, 0.0), 0.0, m.usually(edge | is_calm, usual, by_halves))
+
+    # A slope of 0 has no sign.
+    return m.usually((size >= _SMALL) & (size < inf), c * power + 0.0, otherwise)
+
+
+def _log_power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
+    """Return the same for a c that grows like log(x): at infinity it does not make up for 0."""
+    vanishes = m.equal(x, inf) & (n < float(k))
+    return m.where(vanishes, 0.0, _power_times(m, c, x, y, n, k))
+
+
+def _log_at_zero(m: Any, n: Any) -> Any:
+    """Return what counts as x**n * log(x) at 0."""
+    return m.where(n >= 0.0, 0.0, m.where(n < 0.0, -inf, nan))
+
+
 def _pow_base(m: Any, y: Any, x: Any, n: Any) -> Any:
-    # n * x**(n-1), but where n - 1 is not exact its rounding error would be magnified by log(x),
-    # and n * y/x is accurate; at 0 and infinity, where y/x is 0/0, the power is.
-    lowered = n - 1.0
-    edge = m.equal(x, 0.0) | m.equal(x, inf) | m.equal(x, -inf)
-    by_power = m.equal(lowered + 1.0, n) | edge
-    slope = m.where(by_power, n * m.pow(x, lowered), n * m.div(y, x))
-    return m.where(m.equal(n, 0.0), 0.0, slope)
+    return _power_times(m, n, x, y, n, 1)
 
 
 def _pow_exponent(m: Any, y: Any, x: Any, n: Any) -> Any:
-    at_zero = m.where(n >= 0.0, 0.0, m.where(n < 0.0, -inf, nan))
-    elsewhere = m.where((x > 0.0) & m.equal(y, 0.0), 0.0, y * m.log(x))  # 0 * inf is 0 here
+    elsewhere = _log_power_times(m, m.log(x), x, y, n, 0)
+    return m.where(m.equal(x, 0.0), _log_at_zero(m, n), elsewhere)
+
+
+def _pow_base_twice(m: Any, y: Any, x: Any, n: Any) -> Any:
+    return _power_times(m, n * (n - 1.0), x, m.pow(x, n), n, 2)
+
+
+def _pow_both(m: Any, y: Any, x: Any, n: Any) -> Any:
+    at_zero = m.pow(x, n - 1.0) + n * _log_at_zero(m, n - 1.0)
+    elsewhere = _log_power_times(m, 1.0 + n * m.log(x), x, m.pow(x, n), n, 1)
     return m.where(m.equal(x, 0.0), at_zero, elsewhere)
 
 
+def _pow_exponent_twice(m: Any, y: Any, x: Any, n: Any) -> Any:
+    elsewhere = _log_power_times(m, m.log(x) * m.log(x), x, m.pow(x, n), n, 0)
+    return m.where(m.equal(x, 0.0), m.where(n >= 0.0, 0.0, inf), elsewhere)
+
+
+_POWERS = ((0.01, 10.0), (-5.0, 5.0))
+_POWER_PROBES = ((2.0, 3.0), (2.0, -1.0), (0.1, 2.0), (1e300, 0.1), (1e-200, 2.0), (3.0, 0.0))
+
+row(
+    "pow_slope",
+    2,
+    lambda m, x, n: _pow_base(m, m.pow(x, n), x, n),
+    (_pow_base_twice, _pow_both),
+    domain=_POWERS,
+    probes=_POWER_PROBES,
+    label="d**",
+    note="`n * x**(n-1)`, the slope of `**` along its base.",
+)
+row(
+    "pow_log",
+    2,
+    lambda m, x, n: _pow_exponent(m, m.pow(x, n), x, n),
+    (_pow_both, _pow_exponent_twice),
+    domain=_POWERS,
+    probes=_POWER_PROBES,
+    label="**log",
+    note="`x**n * log(x)`, the slope of `**` along its exponent.",
+)
 row(
     "pow",
     2,
     lambda m, x, n: m.pow(x, n),
-    (_pow_base, _pow_exponent),
-    domain=((0.01, 10.0), (-5.0, 5.0)),
-    probes=((2.0, 3.0), (2.0, -1.0), (0.1, 2.0), (1e300, 0.1), (1e-200, 2.0), (3.0, 0.0)),
+    (_said("pow_slope", _pow_base), _said("pow_log", _pow_exponent)),
+    domain=_POWERS,
+    probes=_POWER_PROBES,
     label="**",
     note="`x**0` is 1 with derivative 0, at 0 too. A negative base with a fractional exponent is "
     "nan. With respect to the exponent at base 0: 0 for an exponent >= 0, -inf below.",
@@ -255,7 +359,8 @@ def _exp_sub(m: Any, a: Any, b: Any) -> Any:
     p, q, d = m.number(a), m.number(b), m.number(difference)
     from_q = d - p
     rounding = (p - (d - from_q)) - (q + from_q)  # exact, but nan where an operand is infinite
-    usual = m.exp(difference) * m.where(m.equal(rounding, rounding), 1.0 + rounding, 1.0)
+    # Beyond 750 the exponential is 0 or inf, and a rounding may be larger than 1.
+    usual = m.exp(difference) * m.where((d < 750.0) & (d > -750.0), 1.0 + rounding, 1.0)
     # Two infinities of one sign have no difference; that of equal numbers is 0.
     return m.where(m.equal(d, d), usual, m.where(m.equal(p, q), 1.0, d))
 
@@ -324,33 +429,111 @@ row(
 )
 
 
-def _atan_slope(m: Any, y: Any, x: Any) -> Any:
-    radius = m.hypot(1.0, x)  # 1 + x*x would overflow
-    return m.div(m.div(1.0, radius), radius)
+def _scaled_hypot(m: Any, size: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return a power of 2, k, and hypot(k*a, k*b), which is far from both ends of the range."""
+    k = m.where(size > 2.0**500, 2.0**-500, m.where(size < 1.0, 2.0**500, 1.0))
+    return k, m.hypot(k * a, k * b)
+
+
+def _over_hypot(m: Any, y: Any, a: Any, b: Any) -> Any:
+    def otherwise() -> Any:
+        k, radius = _scaled_hypot(m, y, a, b)
+        return m.div(k * a, radius)
+
+    return m.usually((y > _SMALL) & (y < inf), m.div(a, y), otherwise)
+
+
+def _hypot_bend(m: Any, y: Any, a: Any, b: Any) -> Any:
+    """Return b*b / hypot(a, b)**3."""
+    k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
+    share = m.div(k * b, radius)
+    return (k * share) * m.div(share, radius)
+
+
+def _hypot_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
+    """Return -a*b / hypot(a, b)**3."""
+    k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
+    is_less = m.abs(a) < m.abs(b)
+    small, large = m.where(is_less, a, b), m.where(is_less, b, a)
+    return -m.div(k * (k * small), radius) * m.div(m.div(k * large, radius), radius)
+
+
+_hypot_slope = _said("hypot_slope", _over_hypot)
+
+row(
+    "hypot_slope",
+    2,
+    lambda m, a, b: _over_hypot(m, m.hypot(a, b), a, b),
+    (_hypot_bend, _hypot_mixed),
+    domain=(_WIDE, _WIDE),
+    probes=((3.0, 4.0), (10.0, 1e-7), (1e200, 1e200), (1e-310, -2e-310), (1.5e308, 1.5e308)),
+    label="a/hypot",
+    note="`a / hypot(a, b)`, the slope of `hypot`.",
+)
+row(
+    "hypot",
+    2,
+    lambda m, a, b: m.hypot(a, b),
+    (_hypot_slope, lambda m, y, a, b: _hypot_slope(m, y, b, a)),
+    domain=(_WIDE, _WIDE),
+    probes=((3.0, 4.0), (0.0, -2.0), (1e200, 1e200), (1.5e308, 1.5e308)),
+    commutes=True,
+)
+
+
+def _over_square(m: Any, a: Any, b: Any) -> Any:
+    radius = m.hypot(a, b)  # a*a + b*b would overflow
+
+    def otherwise() -> Any:
+        k, scaled = _scaled_hypot(m, radius, a, b)
+        return m.div(m.div(k * (k * a), scaled), scaled)
+
+    holds = (radius < inf) & ((radius >= 1.0) | (m.abs(a) >= _SMALL))
+    return m.usually(holds, m.div(m.div(a, radius), radius), otherwise)
+
+
+def _square_bend(m: Any, y: Any, a: Any, b: Any) -> Any:
+    """Return (b*b - a*a) / (a*a + b*b)**2."""
+    k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
+    p, q = k * (k * a), k * (k * b)
+    return m.div(m.div(m.div(q - p, radius) * m.div(q + p, radius), radius), radius)
+
+
+def _square_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
+    """Return -2*a*b / (a*a + b*b)**2."""
+    k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
+    p, q = k * (k * a), k * (k * b)
+    return -2.0 * m.div(m.div(m.div(p, radius) * m.div(q, radius), radius), radius)
 
 
 row(
-    "atan", 1, lambda m, x: m.atan(x), _atan_slope, domain=_WIDE, probes=(0.0, 1e-20, 1e155, -1e100)
+    "atan2_slope",
+    2,
+    _over_square,
+    (_square_bend, _square_mixed),
+    domain=(_WIDE, _WIDE),
+    probes=((1.0, 0.0), (1.0, -2.0), (1e-150, 1e-150), (1e-320, 1e-7), (1e200, 1e200)),
+    label="a/(a²+b²)",
+    note="`a / (a*a + b*b)`, the slope of `atan2` and `atan`.",
+)
+row(
+    "atan",
+    1,
+    lambda m, x: m.atan(x),
+    lambda m, y, x: _say(m, "atan2_slope", 1.0, x),
+    domain=_WIDE,
+    probes=(0.0, 1e-20, 1e155, -1e100),
 )
 row(
     "atan2",
     2,
     lambda m, y, x: m.atan2(y, x),
     (
-        lambda m, out, y, x: m.div(m.div(x, m.hypot(x, y)), m.hypot(x, y)),
-        lambda m, out, y, x: m.div(m.div(-y, m.hypot(x, y)), m.hypot(x, y)),
+        lambda m, out, y, x: _say(m, "atan2_slope", x, y),
+        lambda m, out, y, x: -_say(m, "atan2_slope", y, x),
     ),
     domain=(_WIDE, _WIDE),
     probes=((0.0, 1.0), (1.0, -2.0), (-1e-200, -1e-200), (1e200, 1e200)),
-)
-row(
-    "hypot",
-    2,
-    lambda m, a, b: m.hypot(a, b),
-    (lambda m, y, a, b: m.div(a, y), lambda m, y, a, b: m.div(b, y)),
-    domain=(_WIDE, _WIDE),
-    probes=((3.0, 4.0), (0.0, -2.0), (1e200, 1e200)),
-    commutes=True,
 )
 row(
     "sinh",
@@ -370,22 +553,25 @@ row(
 )
 
 
-def _decay(m: Any, x: Any) -> Any:
-    """Return exp(-|x|), differentiable at 0 from either side."""
-    return m.exp(m.where(x < 0.0, x, -x))
-
-
 def _bell(m: Any, x: Any) -> Any:
-    """Return the derivative of the logistic function, accurate to the end of the floats."""
-    decay = _decay(m, x)
+    decay = m.exp(-m.abs(x))
     return m.div(decay, (1.0 + decay) * (1.0 + decay))
 
 
 row(
+    "bell",
+    1,
+    _bell,
+    lambda m, y, x: -m.tanh(0.5 * x) * y,
+    domain=_WIDE,
+    probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
+    note="`e / (1 + e)**2` where `e` is `exp(-abs(x))`: the slope of `sigmoid` and `tanh`.",
+)
+row(
     "tanh",
     1,
     lambda m, x: m.tanh(x),
-    lambda m, y, x: 4.0 * _bell(m, 2.0 * x),
+    lambda m, y, x: 4.0 * _say(m, "bell", 2.0 * x),
     domain=(-5.0, 5.0),
     probes=(0.0, 1e-20, 15.0, -20.0, 355.0, 365.0),
     note="The derivative is accurate far out, where `1 - t*t` cancels.",
@@ -453,22 +639,50 @@ row(
 )
 
 
+def _mills(m: Any, x: Any) -> Any:
+    """Return -x * Φ(x) / φ(x) for x < -37, by its expansion: the next term is below 2**-53."""
+    square = m.div(m.div(1.0, x), x)
+    total = 1.0
+    for odd in (13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0):
+        total = 1.0 - odd * square * total
+    return total
+
+
+def _gelu(m: Any, x: Any) -> Any:
+    # Far to the left Φ(x) is so small that it has lost digits, which x would magnify.
+    return m.usually(
+        x > -37.0, x * _normal_cdf(m, x), lambda: -_mills(m, x) * _normal_density(m, x)
+    )
+
+
 def _gelu_slope(m: Any, y: Any, x: Any) -> Any:
-    slope = _normal_cdf(m, x) + x * _normal_density(m, x)
-    return m.where(x > 40.0, 1.0, m.where(x < -40.0, 0.0, slope))
+    def otherwise() -> Any:
+        head = _head(m, x)
+        half = m.exp(-0.25 * head * head)  # φ(x) would have lost digits as well
+        product = (_DENSITY * (x - m.div(_mills(m, x), x)) * half) * half
+        near = product * m.exp(-0.5 * (x - head) * (x + head))
+        return m.where(x < -40.0, 0.0, near)
+
+    usual = m.where(x > 40.0, 1.0, _normal_cdf(m, x) + x * _normal_density(m, x))
+    return m.usually(x > -37.0, usual, otherwise)
 
 
 row(
     "gelu",
     1,
-    lambda m, x: m.where(x < -40.0, -0.0, x * _normal_cdf(m, x)),
+    _gelu,
     _gelu_slope,
     domain=(-8.0, 8.0),
-    probes=(0.0, 1e-20, -30.0, 1e3),
+    probes=(0.0, 1e-20, -30.0, -38.2, 1e3),
     note="The exact form, `x * Φ(x)`.",
 )
 
 # ---- activations -----------------------------------------------------------------------------
+
+
+def _decay(m: Any, x: Any) -> Any:
+    """Return exp(-|x|), differentiable at 0 from either side."""
+    return m.exp(m.where(x < 0.0, x, -x))
 
 
 def _logistic(m: Any, x: Any) -> Any:
@@ -480,7 +694,7 @@ row(
     "sigmoid",
     1,
     _logistic,
-    lambda m, y, x: _bell(m, x),
+    lambda m, y, x: _say(m, "bell", x),
     domain=_WIDE,
     probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
 )
@@ -488,24 +702,44 @@ row(
     "softplus",
     1,
     lambda m, x: m.where(x < 0.0, 0.0, x) + m.log1p(_decay(m, x)),
-    lambda m, y, x: _logistic(m, x),
+    lambda m, y, x: _say(m, "sigmoid", x),
     domain=_WIDE,
     probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
 )
 
+_E64 = 1.603810890548638e-28  # exp(-64)
+
+
+def _times_exp(m: Any, c: Any, x: Any) -> Any:
+    """Return c * exp(x) for -800 < x < -700, where exp(x) has lost digits that the product has."""
+    return (c * _E64) * m.exp(x + 64.0)
+
+
+def _silu(m: Any, x: Any) -> Any:
+    return m.usually(
+        x > -700.0,
+        x * _logistic(m, x),
+        lambda: m.where(x < -800.0, -0.0, _times_exp(m, x, x)),
+    )
+
 
 def _silu_slope(m: Any, y: Any, x: Any) -> Any:
-    slope = _logistic(m, x) * (1.0 + x * _logistic(m, -x))
-    return m.where(x > 750.0, 1.0, m.where(x < -750.0, 0.0, slope))
+    def otherwise() -> Any:
+        left = m.where(x < 0.0, x, -x)
+        rest = m.where(left < -800.0, 0.0, _times_exp(m, 1.0 + left, left))
+        return m.where(x < 0.0, rest, 1.0 - rest)
+
+    usual = _say(m, "sigmoid", x) * (1.0 + x * _say(m, "sigmoid", -x))
+    return m.usually((x > -700.0) & (x < 700.0), usual, otherwise)
 
 
 row(
     "silu",
     1,
-    lambda m, x: m.where(x < -750.0, -0.0, x * _logistic(m, x)),
+    _silu,
     _silu_slope,
     domain=_WIDE,
-    probes=(0.0, 1e-20, -40.0, -700.0, 700.0),
+    probes=(0.0, 1e-20, -40.0, -700.0, 700.0, -738.1),
 )
 row(
     "relu",
@@ -607,37 +841,66 @@ def first_largest(m: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
     return largest, position
 
 
-def _weights(m: Any, xs: Sequence[Any]) -> tuple[Any, list[Any], Any]:
-    """Return the largest argument, exp(x - largest) for each, and the sum of all of them less 1.
+def _placed(m: Any, xs: list[Any], position: Any, x: Any) -> list[Any]:
+    """Return the list with `x` at a position, which may differ from lane to lane."""
+    if type(position) is int:
+        return [*xs[:position], x, *xs[position + 1 :]]
+    return [m.where(m.equal(position, k), x, other) for k, other in enumerate(xs)]
 
-    Measured from the largest, nothing overflows; and the 1 of the largest itself is taken out of
-    the sum, so that `log1p` can see how little the others add to it. The largest is a number and
-    nothing else: what is measured from does not matter, so no derivative goes that way.
+
+def _weights(m: Any, xs: Sequence[Any]) -> tuple[Any, Any, Any, list[Any], Any]:
+    """Return the largest argument, its number and position, exp(x - largest) for each, and a sum.
+
+    Measured from the largest, nothing overflows. What is measured from is a number and nothing
+    else: it does not matter, so no derivative goes that way. The sum is that of all weights but the
+    largest's own, so that `log1p` can see how little they add to it: and how little the largest
+    changes its own share.
     """
     find = getattr(m, "largest", None)
     largest, position = first_largest(m, xs) if find is None else find(xs)
     origin = m.number(largest)
     weights = [_say(m, "exp_sub", x, origin) for x in xs]
-    others = m.sum(m.where(m.equal(position, k), w - 1.0, w) for k, w in enumerate(weights))
-    return origin, weights, others
+    return largest, origin, position, weights, m.sum(_placed(m, weights, position, 0.0))
 
 
 def _logsumexp(m: Any, *xs: Any) -> Any:
-    largest, _, others = _weights(m, xs)
-    return largest + m.log1p(others)
+    largest, origin, _, _, rest = _weights(m, xs)
+    return origin + _say(m, "log_add", largest, origin, rest)
 
 
 def _softmax(m: Any, *xs: Any) -> list[Any]:
-    _, weights, others = _weights(m, xs)
-    return [m.div(weight, 1.0 + others) for weight in weights]
+    largest, origin, position, weights, rest = _weights(m, xs)
+    top = _say(m, "exp_sub", largest, origin)
+    total = top + rest
+    shares = [m.div(weight, total) for weight in weights]
+    return _placed(m, shares, position, m.div(1.0, 1.0 + m.div(rest, top)))
 
 
 def _log_softmax(m: Any, *xs: Any) -> list[Any]:
-    largest, _, others = _weights(m, xs)
-    rest = m.log1p(others)
-    return [(x - largest) - rest for x in xs]
+    largest, origin, position, _, rest = _weights(m, xs)
+    total = _say(m, "log_add", largest, origin, rest)
+    top = 0.0 - m.log1p(m.div(rest, _say(m, "exp_sub", largest, origin)))
+    return _placed(m, [(x - origin) - total for x in xs], position, top)
 
 
+def _log_add_slope(m: Any, y: Any, a: Any, origin: Any, rest: Any) -> Any:
+    return m.div(1.0, 1.0 + m.div(rest, _say(m, "exp_sub", a, origin)))
+
+
+row(
+    "log_add",
+    3,
+    lambda m, a, origin, rest: m.log1p((_say(m, "exp_sub", a, origin) - 1.0) + rest),
+    (
+        _log_add_slope,
+        lambda m, y, a, origin, rest: -_log_add_slope(m, y, a, origin, rest),
+        lambda m, y, a, origin, rest: m.div(1.0, _say(m, "exp_sub", a, origin) + rest),
+    ),
+    domain=((0.0, 2.0), (-1.0, 0.0), (0.0, 30.0)),
+    probes=((0.5, 0.5, 1e-20), (1000.0, 1000.0, 0.0), (-3.0, -3.0, 4.0)),
+    label="log(exp(a-b)+c)",
+    note="`log(exp(a - b) + c)` for an `a` that is `b`, or larger: what `logsumexp` is made of.",
+)
 row(
     "sum",
     None,
@@ -648,6 +911,7 @@ row(
     note="From left to right, as a chain of `+` would.",
     commutes=True,
 )
+
 row(
     "mean",
     None,

@@ -222,6 +222,8 @@ COMPLEX = SimpleNamespace(
     erf=_missing("erf"),
     erfc=_missing("erfc"),
     where=lambda condition, a, b: a if condition else b,
+    usually=lambda holds, usual, otherwise: usual if holds else otherwise(),
+    rows={},
     equal=lambda a, b: _plain(a).real == _plain(b).real,
     number=lambda x: _plain(x).real,
     sum=lambda terms: sum(terms, Ordered(0j)),

@@ -15,8 +15,9 @@ result reaches it at all: it has a third buffer, of flags, and is slower for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -495,6 +496,7 @@ class _Spelling:
 
     def __init__(self, writer: _Writer, count: int) -> None:
         self.writer, self.count = writer, count
+        self.rows = {name: partial(self.apply, name) for name in MAPS}
 
     def ref(self, x: Any) -> Ref:
         return x.ref if isinstance(x, _Term) else self.writer.number(float(x))
@@ -508,10 +510,13 @@ class _Spelling:
     def where(self, condition: Any, a: Any, b: Any) -> Any:
         return self.apply("where", condition, a, b)
 
+    def usually(self, holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Any:
+        return self.where(holds, usual, otherwise())
+
     def number(self, x: Any) -> Any:
         return self.apply("hold", x) if isinstance(x, _Term) else x
 
     def __getattr__(self, word: str) -> Any:
         if word not in MAPS:
             raise AttributeError(word)
-        return lambda *xs: self.apply(word, *xs)
+        return self.rows[word]

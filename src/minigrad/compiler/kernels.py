@@ -1,7 +1,8 @@
 """The op table as loops over vectors, for the native VM: `header()` returns their text in C.
 
 Each rule is run once on terms, as for the header of the compiled engine, and printed for vectors: a
-choice computes both sides and selects by mask, and every function is that of `native/vecmath.h`. A
+choice computes both sides and selects by mask, unless one of them is rare: then it is computed if a
+lane asks for it. Every function is that of `native/vecmath.h`. A
 kernel loads the operands that its formula reads, a vector at a time, and stores the result:
 
     map_tanh   out[i] = tanh(a[i])            one for each op in `MAPS`
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import re
 
-from ..cheader import TESTS, Term, TermMath, as_term, literal, postorder
+from ..cheader import TESTS, Rarely, Term, TermMath, as_term, literal, postorder
 from ..ops import Op
 from .maps import MAPS
 
@@ -44,41 +45,65 @@ def _written(term: Term, parts: list[str]) -> str:
     return re.sub(r"^\w+", r"KERNEL(\g<0>)", pattern).format(*parts)
 
 
-def _formula(root: Term) -> tuple[list[str], list[str], str]:
-    """Return the numbers that a term reads, its local variables, and what it is worth.
+class _Formula:
+    """What a term reads, the statements that it needs, and what it is worth.
 
     Terms are shared by how they are written: what a rule says twice is computed once.
     """
-    order = postorder(root)
-    text: dict[int, str] = {}
-    names: dict[str, str] = {}
-    lines: list[str] = []
-    for term in order:
-        written = _written(term, [text[id(part)] for part in term.parts])
-        if term.parts and term is not root:
-            if written not in names:
-                names[written] = f"t{len(names)}"
-                lines.append(
-                    f"const {'M' if _is_test(term) else 'V'} {names[written]} = {written};"
-                )
-            written = names[written]
-        text[id(term)] = written
-    patterns = {term.pattern for term in order}
-    return [name for name in _NUMBERS if name in patterns], lines, text[id(root)]
+
+    def __init__(self, root: Term) -> None:
+        self.reads: set[str] = set()
+        self.statements: list[str] = []
+        self._count = 0  # of local variables
+        self.result = self._write(root, {})
+
+    def _write(self, root: Term, outer: dict[str, str]) -> str:
+        """Write a block. It has variables by what they were written as, those outside included."""
+        names = dict(outer)
+        text: dict[int, str] = {}
+        for term in postorder(root):
+            parts = [text[id(part)] for part in term.parts]
+            if isinstance(term, Rarely):
+                text[id(term)] = self._write_rare(term, parts, names)
+                continue
+            written = _written(term, parts)
+            if written in _NUMBERS and written not in names:
+                self.reads.add(written)
+                names[written] = written
+                load = f"KERNEL(load)({written.upper()} + i, left)"
+                self.statements.append(f"const V {written} = {load};")
+            elif term.parts and term is not root:
+                if written not in names:
+                    names[written] = self._variable()
+                    kind = "M" if _is_test(term) else "V"
+                    self.statements.append(f"const {kind} {names[written]} = {written};")
+                written = names[written]
+            text[id(term)] = written
+        return text[id(root)]
+
+    def _write_rare(self, term: Rarely, parts: list[str], names: dict[str, str]) -> str:
+        (holds, usual), found = parts, self._variable()
+        self.statements += [f"V {found} = {usual};", f"if (KERNEL(any)(~{holds})) {{"]
+        other = self._write(term.otherwise, names)
+        self.statements += [f"{found} = SELECT({holds}, {found}, {other});", "}"]
+        return found
+
+    def _variable(self) -> str:
+        self._count += 1
+        return f"t{self._count - 1}"
 
 
 def _kernel(arrays: str, root: Term) -> str:
     """Write the arguments and the body of the loop that stores a term."""
-    reads, lines, result = _formula(root)
+    formula = _Formula(root)
     body = "\n        ".join(
         [
             "const long left = n - i;",
-            *(f"const V {name} = KERNEL(load)({name.upper()} + i, left);" for name in reads),
-            *lines,
-            f"KERNEL(store)(out + i, left, {result});",
+            *formula.statements,
+            f"KERNEL(store)(out + i, left, {formula.result});",
         ]
     )
-    unused = "".join(f" (void){name};" for name in arrays if name.lower() not in reads)
+    unused = "".join(f" (void){name};" for name in arrays if name.lower() not in formula.reads)
     pointers = "".join(f", const double *{name}" for name in arrays)
     return (
         f"(long n, double *out{pointers})\n{{\n"

@@ -125,10 +125,15 @@ INLINE V KERNEL(select)(M mask, V a, V b) { return (V)((mask & (M)a) | (~mask & 
 
 INLINE int KERNEL(any)(M mask)
 {
-    long long found = 0;
-    for (int k = 0; k < LANES; k++)
-        found |= mask[k];
-    return found != 0;
+#if defined(__x86_64__) && LANES == 8
+    return _mm512_movepi64_mask((__m512i)mask) != 0;
+#elif defined(__x86_64__) && LANES == 4
+    return _mm256_movemask_pd((__m256d)mask) != 0;
+#elif defined(__x86_64__)
+    return _mm_movemask_pd((__m128d)mask) != 0;
+#else
+    return (mask[0] | mask[1]) != 0;
+#endif
 }
 
 /* a * b + c, rounded once where the instruction set can. */
