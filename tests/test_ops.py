@@ -231,7 +231,7 @@ class SymbolMath:
         return self.where(holds, usual, otherwise())
 
     def __getattr__(self, name):
-        if not hasattr(ieee, name):
+        if not hasattr(ieee, name) or name == "largest":  # which would have to read a symbol
             raise AttributeError(name)
         word = getattr(ieee, name)
         if name == "sum":

@@ -46,13 +46,15 @@ class ArrayMath:
         # differentiates too (jax: `lax.stop_gradient`).
         self.number = number
         # While arrays have no numbers yet, nobody can tell whether a condition holds in all lanes.
-        self._where = xp.where
-        self._all: Callable[[Any], Any] = (lambda _: False) if traced else xp.all
+        self._where, self._traced = xp.where, traced
         self.rows: dict[str, Callable[..., Any]] = {}  # of the op table that are one word: none
 
     def usually(self, holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Any:
         """Return `usual`, and in lanes where the condition does not hold, `otherwise()`."""
-        return usual if self._all(holds) else self._where(holds, usual, otherwise())
+        is_plain = isinstance(holds, bool)
+        if not self._traced and (holds if is_plain else holds.all()):
+            return usual
+        return self._where(holds, usual, otherwise())
 
     @staticmethod
     def sum(terms: Iterable[Any]) -> Any:

@@ -159,7 +159,7 @@ def _statements(root: Term, known: dict[int, str], lines: list[str], depth: int)
         if isinstance(term, Rarely):
             holds, usual = (text[id(part)] for part in term.parts)
             lines.append(f"{margin}double {variable} = {usual};")
-            lines.append(f"{margin}if (!{holds}) {{")
+            lines.append(f"{margin}if (!USUALLY({holds})) {{")
             written = _statements(term.otherwise, text, lines, depth + 1)
             lines.append(f"{margin}    {variable} = {written};\n{margin}}}")
             text[id(term)] = variable
@@ -229,4 +229,9 @@ _HEAD = """/* Made from the op table by minigrad/cheader.py; do not edit. */
 #ifndef MINIGRAD_OPS_H
 #define MINIGRAD_OPS_H
 #include <math.h>
+#ifdef __GNUC__
+#define USUALLY(test) __builtin_expect(test, 1)
+#else
+#define USUALLY(test) (test)
+#endif
 """

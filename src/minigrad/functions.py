@@ -13,9 +13,10 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from . import ieee
 from .coerce import as_list
 from .modes import tracer
-from .ops import OPS, TABLE, first_largest
+from .ops import OPS, TABLE
 from .scalar import Value, apply, select
 
 __all__ = [
@@ -241,7 +242,10 @@ def _composite(name: str, xs: Iterable[Any]) -> list[Any]:
 def _largest(xs: Sequence[Any]) -> tuple[Any, Any]:
     """Return the largest number and its position; traced, both stay open."""
     reader = tracer()
-    return first_largest(VALUES, xs) if reader is None else reader.largest(xs)
+    if reader is not None:
+        return reader.largest(xs)
+    _, position = ieee.largest([_number(x) for x in xs])
+    return xs[position], position
 
 
 def _sum_of_values(terms: Iterable[Any]) -> Any:

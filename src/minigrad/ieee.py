@@ -9,7 +9,7 @@ its siblings for other kinds of number (`functions.py` for Values, `arrays.py` f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import atan, atan2, copysign, erf, erfc, hypot, inf, nan, tanh
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "exp",
     "expm1",
     "hypot",
+    "largest",
     "log",
     "log1p",
     "number",
@@ -154,6 +155,12 @@ def usually(holds: bool, usual: float, otherwise: Callable[[], float]) -> float:
 
 def equal(a: float, b: float) -> bool:
     return a == b
+
+
+def largest(xs: Sequence[float]) -> tuple[float, int]:
+    """Return the largest number and its position; the first, if there are several."""
+    position = max(range(len(xs)), key=xs.__getitem__)
+    return xs[position], position
 
 
 def number(x: float) -> float:

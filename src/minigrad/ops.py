@@ -8,17 +8,18 @@ A rule is written once for every kind of number. It receives a mathematics `m` (
 `functions` for Values, `ArrayMath` for arrays) and speaks only to that:
 
 - branches are `m.where`, never `if`, because a condition may be an array of lanes; a branch for the
-  ends of the range is `m.usually(holds, usual, otherwise)`, which does not cost anybody a call of
-  `otherwise()` but those who need it;
+  ends of the range is `m.usually(holds, usual, otherwise)`, so that only those who need it pay for
+  `otherwise()`. A condition that `is True` is one of plain numbers: a short cut for them;
 - `m.div` and `m.pow` stand for `/` and `**`, which raise on Python floats where IEEE answers;
 - comparisons are `<`, `<=`, `>`, `>=` and `m.equal`, because `==` on Values is identity;
 - no rule uses an operation with a kink (`abs`, `relu`, `maximum`) where it could be differentiated
   again: the convention at the kink would become a wrong second derivative.
 
 Second derivatives come from differentiating the rules of the first ones. Where that would subtract
-numbers that are nearly equal, the slope has a row of its own, such as `bell` or `hypot_slope`, and
-the rule says its name (`_say`). Numbers and kernels then get the formula of that row; a graph gets
-one node, whose partials are the second derivatives in a form that loses nothing.
+numbers that are nearly equal, the slope has a row of its own, such as `bell` or `hypot_slope`. In a
+mathematics that makes graphs, `m.rows` has every row as a function that makes one node, and the
+formula of such a slope becomes that node: its partials are the second derivatives in a form that
+loses nothing. Numbers, arrays and kernels have no `m.rows`, and compute the formula itself.
 
 Start reading at `tanh` below: its row is the pattern of all the others.
 """
@@ -30,7 +31,7 @@ from dataclasses import dataclass
 from math import inf, nan, pi, sqrt
 from typing import Any
 
-__all__ = ["OPS", "TABLE", "Op", "first_largest"]
+__all__ = ["OPS", "TABLE", "Op"]
 
 Rule = Callable[..., Any]
 Interval = tuple[float, float]
@@ -46,7 +47,7 @@ class Op:
     arity: int | None  # None: any number of operands
     value: Rule  # value(m, *arguments)
     partials: tuple[Rule, ...]  # one partial(m, y, *arguments) per operand
-    gradient: Rule | None  # any arity: all partials at once, gradient(m, y, *arguments)
+    gradient: Rule | None  # all partials at once, gradient(m, y, *arguments)
     domain: tuple[Interval, ...]  # where to sample each operand (any arity: one interval for all)
     probes: tuple[tuple[float, ...], ...]  # arguments worth trying besides the samples
     note: str  # conventions at kinks and edges, for the reference
@@ -110,22 +111,6 @@ def _one(m: Any, y: Any, a: Any, b: Any) -> float:
     return 1.0
 
 
-def _say(m: Any, name: str, *arguments: Any) -> Any:
-    """Use another row inside a rule: as one node where `m` makes nodes, else by its rule."""
-    word = m.rows.get(name)
-    return OPS[name].value(m, *arguments) if word is None else word(*arguments)
-
-
-def _said(name: str, formula: Rule) -> Rule:
-    """Return a rule for a partial that has a row of its own, and a formula that knows the value."""
-
-    def partial(m: Any, y: Any, *arguments: Any) -> Any:
-        word = m.rows.get(name)
-        return formula(m, y, *arguments) if word is None else word(*arguments)
-
-    return partial
-
-
 _SMALL = 2.0**-960  # below, digits are lost, or will be after a division or two
 
 
@@ -169,12 +154,16 @@ row(
 
 
 def _div_divisor(m: Any, y: Any, a: Any, b: Any) -> Any:
-    # A small divisor would magnify what a small quotient has lost.
-    return m.usually(
-        (m.abs(y) >= _SMALL) | m.equal(y, 0.0),
-        m.div(-y, b),
-        lambda: m.div(m.div(a * -(2.0**60), b), b) * 2.0**-60,
-    )
+    usual = m.div(-y, b)
+    if (y >= _SMALL) is True or (y <= -_SMALL) is True:
+        return usual
+
+    def otherwise() -> Any:
+        # A small divisor would magnify what a small quotient has lost.
+        scaled = m.div(m.div(a * -(2.0**60), b), b) * 2.0**-60
+        return m.where(m.equal(y, 0.0), usual, scaled)
+
+    return m.usually(m.abs(y) >= _SMALL, usual, otherwise)
 
 
 row(
@@ -191,12 +180,14 @@ row("neg", 1, lambda m, x: -x, lambda m, y, x: -1.0, domain=_WIDE, probes=(0.0, 
 
 
 def _power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
-    """Return c * x**(n - k), where y is x**n, for k = 0, 1 or 2; 0 if c is 0."""
-    lowered = n - float(k)
+    """Return c * x**(n - k), where y is x**n, for k = 0, 1 or 2; 0 times infinity is 0."""
+    lowered = n - float(k) if k else n
     # If n - k is not exact, log(x) would magnify its rounding: y, divided by x, is better.
     is_exact = m.equal(lowered + float(k), n) & m.equal(n - lowered, float(k))
-    power = m.where(is_exact, m.pow(x, lowered), nan) if k else y
+    power = m.where(is_exact, m.pow(x, lowered), y) if k else y
     size = m.abs(power)
+    if (size >= _SMALL) is True and (size < inf) is True and is_exact is True:
+        return c * power
 
     def divided(z: Any) -> Any:
         for _ in range(k):
@@ -208,23 +199,20 @@ def _power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
         # that is done first with one half of it, then with the other.
         half = m.pow(m.abs(x), 0.5 * m.where(is_exact, lowered, n))
         sign = m.where(x < 0.0, m.pow(-1.0, m.number(lowered)), 1.0)
-        first = m.where(is_exact, c * half, divided(c * half))
-        return m.where(m.equal(half, 0.0), 0.0 * sign, first * (sign * half))
+        low = m.where(is_exact, half, m.div(half, x))
+        product = (c * (low if k else half)) * (sign * (low if k == 2 else half))
+        return m.where(m.equal(half, 0.0), 0.0 * sign, product)
 
     def otherwise() -> Any:
         edge = m.equal(x, 0.0) | m.equal(x, inf) | m.equal(x, -inf)  # where y/x is 0/0
+        at_edge = m.pow(x, lowered)
+        is_zero = m.equal(c, 0.0) | (m.equal(at_edge, 0.0) & edge & m.equal(m.abs(c), inf))
         is_calm = (m.abs(y) >= _SMALL) & (m.abs(y) < inf)
-        usual = m.where(edge, c * m.pow(x, lowered), divided(c * y))
-        return m.where(m.equal(c, 0.0), 0.0, m.usually(edge | is_calm, usual, by_halves))
+        calm = m.where(edge, c * at_edge, divided(c * y))
+        return m.where(is_zero, 0.0, m.usually(edge | is_calm, calm, by_halves))
 
-    # A slope of 0 has no sign.
-    return m.usually((size >= _SMALL) & (size < inf), c * power + 0.0, otherwise)
-
-
-def _log_power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
-    """Return the same for a c that grows like log(x): at infinity it does not make up for 0."""
-    vanishes = m.equal(x, inf) & (n < float(k))
-    return m.where(vanishes, 0.0, _power_times(m, c, x, y, n, k))
+    usual = m.where(is_exact, c * power, divided(c * power)) if k else c * power
+    return m.usually((size >= _SMALL) & (size < inf), usual, otherwise)
 
 
 def _log_at_zero(m: Any, n: Any) -> Any:
@@ -233,11 +221,15 @@ def _log_at_zero(m: Any, n: Any) -> Any:
 
 
 def _pow_base(m: Any, y: Any, x: Any, n: Any) -> Any:
+    if m.rows:
+        return m.rows["pow_slope"](x, n)
     return _power_times(m, n, x, y, n, 1)
 
 
 def _pow_exponent(m: Any, y: Any, x: Any, n: Any) -> Any:
-    elsewhere = _log_power_times(m, m.log(x), x, y, n, 0)
+    if m.rows:
+        return m.rows["pow_log"](x, n)
+    elsewhere = _power_times(m, m.log(x), x, y, n, 0)
     return m.where(m.equal(x, 0.0), _log_at_zero(m, n), elsewhere)
 
 
@@ -247,12 +239,12 @@ def _pow_base_twice(m: Any, y: Any, x: Any, n: Any) -> Any:
 
 def _pow_both(m: Any, y: Any, x: Any, n: Any) -> Any:
     at_zero = m.pow(x, n - 1.0) + n * _log_at_zero(m, n - 1.0)
-    elsewhere = _log_power_times(m, 1.0 + n * m.log(x), x, m.pow(x, n), n, 1)
+    elsewhere = _power_times(m, 1.0 + n * m.log(x), x, m.pow(x, n), n, 1)
     return m.where(m.equal(x, 0.0), at_zero, elsewhere)
 
 
 def _pow_exponent_twice(m: Any, y: Any, x: Any, n: Any) -> Any:
-    elsewhere = _log_power_times(m, m.log(x) * m.log(x), x, m.pow(x, n), n, 0)
+    elsewhere = _power_times(m, m.log(x) * m.log(x), x, m.pow(x, n), n, 0)
     return m.where(m.equal(x, 0.0), m.where(n >= 0.0, 0.0, inf), elsewhere)
 
 
@@ -283,7 +275,7 @@ row(
     "pow",
     2,
     lambda m, x, n: m.pow(x, n),
-    (_said("pow_slope", _pow_base), _said("pow_log", _pow_exponent)),
+    (_pow_base, _pow_exponent),
     domain=_POWERS,
     probes=_POWER_PROBES,
     label="**",
@@ -355,6 +347,8 @@ row(
 
 
 def _exp_sub(m: Any, a: Any, b: Any) -> Any:
+    if m.rows:
+        return m.rows["exp_sub"](a, b)
     difference = a - b
     p, q, d = m.number(a), m.number(b), m.number(difference)
     from_q = d - p
@@ -435,7 +429,12 @@ def _scaled_hypot(m: Any, size: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return k, m.hypot(k * a, k * b)
 
 
-def _over_hypot(m: Any, y: Any, a: Any, b: Any) -> Any:
+def _hypot_slope(m: Any, y: Any, a: Any, b: Any) -> Any:
+    if m.rows:
+        return m.rows["hypot_slope"](a, b)
+    if (y > _SMALL) is True and (y < inf) is True:
+        return m.div(a, y)
+
     def otherwise() -> Any:
         k, radius = _scaled_hypot(m, y, a, b)
         return m.div(k * a, radius)
@@ -458,12 +457,10 @@ def _hypot_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
     return -m.div(k * (k * small), radius) * m.div(m.div(k * large, radius), radius)
 
 
-_hypot_slope = _said("hypot_slope", _over_hypot)
-
 row(
     "hypot_slope",
     2,
-    lambda m, a, b: _over_hypot(m, m.hypot(a, b), a, b),
+    lambda m, a, b: _hypot_slope(m, m.hypot(a, b), a, b),
     (_hypot_bend, _hypot_mixed),
     domain=(_WIDE, _WIDE),
     probes=((3.0, 4.0), (10.0, 1e-7), (1e200, 1e200), (1e-310, -2e-310), (1.5e308, 1.5e308)),
@@ -481,15 +478,20 @@ row(
 )
 
 
-def _over_square(m: Any, a: Any, b: Any) -> Any:
+def _atan2_slope(m: Any, a: Any, b: Any) -> Any:
+    if m.rows:
+        return m.rows["atan2_slope"](a, b)
     radius = m.hypot(a, b)  # a*a + b*b would overflow
+    usual = m.div(m.div(a, radius), radius)
+    if (radius >= 1.0) is True and (radius < inf) is True:
+        return usual
 
     def otherwise() -> Any:
         k, scaled = _scaled_hypot(m, radius, a, b)
         return m.div(m.div(k * (k * a), scaled), scaled)
 
-    holds = (radius < inf) & ((radius >= 1.0) | (m.abs(a) >= _SMALL))
-    return m.usually(holds, m.div(m.div(a, radius), radius), otherwise)
+    holds = ((radius >= 1.0) | (m.abs(a) >= _SMALL)) & (radius < inf)
+    return m.usually(holds, usual, otherwise)
 
 
 def _square_bend(m: Any, y: Any, a: Any, b: Any) -> Any:
@@ -509,7 +511,7 @@ def _square_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
 row(
     "atan2_slope",
     2,
-    _over_square,
+    _atan2_slope,
     (_square_bend, _square_mixed),
     domain=(_WIDE, _WIDE),
     probes=((1.0, 0.0), (1.0, -2.0), (1e-150, 1e-150), (1e-320, 1e-7), (1e200, 1e200)),
@@ -520,7 +522,7 @@ row(
     "atan",
     1,
     lambda m, x: m.atan(x),
-    lambda m, y, x: _say(m, "atan2_slope", 1.0, x),
+    lambda m, y, x: _atan2_slope(m, 1.0, x),
     domain=_WIDE,
     probes=(0.0, 1e-20, 1e155, -1e100),
 )
@@ -529,8 +531,8 @@ row(
     2,
     lambda m, y, x: m.atan2(y, x),
     (
-        lambda m, out, y, x: _say(m, "atan2_slope", x, y),
-        lambda m, out, y, x: -_say(m, "atan2_slope", y, x),
+        lambda m, out, y, x: _atan2_slope(m, x, y),
+        lambda m, out, y, x: -_atan2_slope(m, y, x),
     ),
     domain=(_WIDE, _WIDE),
     probes=((0.0, 1.0), (1.0, -2.0), (-1e-200, -1e-200), (1e200, 1e200)),
@@ -554,6 +556,8 @@ row(
 
 
 def _bell(m: Any, x: Any) -> Any:
+    if m.rows:
+        return m.rows["bell"](x)
     decay = m.exp(-m.abs(x))
     return m.div(decay, (1.0 + decay) * (1.0 + decay))
 
@@ -571,7 +575,7 @@ row(
     "tanh",
     1,
     lambda m, x: m.tanh(x),
-    lambda m, y, x: 4.0 * _say(m, "bell", 2.0 * x),
+    lambda m, y, x: 4.0 * _bell(m, 2.0 * x),
     domain=(-5.0, 5.0),
     probes=(0.0, 1e-20, 15.0, -20.0, 355.0, 365.0),
     note="The derivative is accurate far out, where `1 - t*t` cancels.",
@@ -649,13 +653,18 @@ def _mills(m: Any, x: Any) -> Any:
 
 
 def _gelu(m: Any, x: Any) -> Any:
+    usual = x * _normal_cdf(m, x)
+    if (x > -37.0) is True:
+        return usual
     # Far to the left Φ(x) is so small that it has lost digits, which x would magnify.
-    return m.usually(
-        x > -37.0, x * _normal_cdf(m, x), lambda: -_mills(m, x) * _normal_density(m, x)
-    )
+    return m.usually(x > -37.0, usual, lambda: -_mills(m, x) * _normal_density(m, x))
 
 
 def _gelu_slope(m: Any, y: Any, x: Any) -> Any:
+    usual = m.where(x > 40.0, 1.0, _normal_cdf(m, x) + x * _normal_density(m, x))
+    if (x > -37.0) is True:
+        return usual
+
     def otherwise() -> Any:
         head = _head(m, x)
         half = m.exp(-0.25 * head * head)  # φ(x) would have lost digits as well
@@ -663,7 +672,6 @@ def _gelu_slope(m: Any, y: Any, x: Any) -> Any:
         near = product * m.exp(-0.5 * (x - head) * (x + head))
         return m.where(x < -40.0, 0.0, near)
 
-    usual = m.where(x > 40.0, 1.0, _normal_cdf(m, x) + x * _normal_density(m, x))
     return m.usually(x > -37.0, usual, otherwise)
 
 
@@ -686,6 +694,8 @@ def _decay(m: Any, x: Any) -> Any:
 
 
 def _logistic(m: Any, x: Any) -> Any:
+    if m.rows:
+        return m.rows["sigmoid"](x)
     decay = _decay(m, x)
     return m.div(m.where(x < 0.0, decay, 1.0), 1.0 + decay)
 
@@ -694,7 +704,7 @@ row(
     "sigmoid",
     1,
     _logistic,
-    lambda m, y, x: _say(m, "bell", x),
+    lambda m, y, x: _bell(m, x),
     domain=_WIDE,
     probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
 )
@@ -702,7 +712,7 @@ row(
     "softplus",
     1,
     lambda m, x: m.where(x < 0.0, 0.0, x) + m.log1p(_decay(m, x)),
-    lambda m, y, x: _say(m, "sigmoid", x),
+    lambda m, y, x: _logistic(m, x),
     domain=_WIDE,
     probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
 )
@@ -716,21 +726,24 @@ def _times_exp(m: Any, c: Any, x: Any) -> Any:
 
 
 def _silu(m: Any, x: Any) -> Any:
-    return m.usually(
-        x > -700.0,
-        x * _logistic(m, x),
-        lambda: m.where(x < -800.0, -0.0, _times_exp(m, x, x)),
-    )
+    usual = x * _logistic(m, x)
+    if (x > -700.0) is True:
+        return usual
+    return m.usually(x > -700.0, usual, lambda: m.where(x < -800.0, -0.0, _times_exp(m, x, x)))
 
 
 def _silu_slope(m: Any, y: Any, x: Any) -> Any:
+    usual = _logistic(m, x) * (1.0 + x * _logistic(m, -x))
+    holds = (x > -700.0) & (x < 700.0)
+    if holds is True:
+        return usual
+
     def otherwise() -> Any:
         left = m.where(x < 0.0, x, -x)
         rest = m.where(left < -800.0, 0.0, _times_exp(m, 1.0 + left, left))
         return m.where(x < 0.0, rest, 1.0 - rest)
 
-    usual = _say(m, "sigmoid", x) * (1.0 + x * _say(m, "sigmoid", -x))
-    return m.usually((x > -700.0) & (x < 700.0), usual, otherwise)
+    return m.usually(holds, usual, otherwise)
 
 
 row(
@@ -832,7 +845,7 @@ _LOGITS = (-30.0, 30.0)
 _LOGIT_PROBES = ((0.0,), (2.0, 2.0, 2.0), (1000.0, 0.0), (-1000.0, -1001.0, -1000.0), (50.0, 1e-3))
 
 
-def first_largest(m: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+def _first_largest(m: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
     """Return the largest argument and its position; a mathematics may know a quicker way."""
     largest, position = xs[0], 0
     for k, x in enumerate(xs[1:], start=1):
@@ -857,20 +870,26 @@ def _weights(m: Any, xs: Sequence[Any]) -> tuple[Any, Any, Any, list[Any], Any]:
     changes its own share.
     """
     find = getattr(m, "largest", None)
-    largest, position = first_largest(m, xs) if find is None else find(xs)
+    largest, position = _first_largest(m, xs) if find is None else find(xs)
     origin = m.number(largest)
-    weights = [_say(m, "exp_sub", x, origin) for x in xs]
+    weights = [_exp_sub(m, x, origin) for x in xs]
     return largest, origin, position, weights, m.sum(_placed(m, weights, position, 0.0))
+
+
+def _log_add(m: Any, a: Any, origin: Any, rest: Any) -> Any:
+    if m.rows:
+        return m.rows["log_add"](a, origin, rest)
+    return m.log1p((_exp_sub(m, a, origin) - 1.0) + rest)
 
 
 def _logsumexp(m: Any, *xs: Any) -> Any:
     largest, origin, _, _, rest = _weights(m, xs)
-    return origin + _say(m, "log_add", largest, origin, rest)
+    return origin + _log_add(m, largest, origin, rest)
 
 
 def _softmax(m: Any, *xs: Any) -> list[Any]:
     largest, origin, position, weights, rest = _weights(m, xs)
-    top = _say(m, "exp_sub", largest, origin)
+    top = _exp_sub(m, largest, origin)
     total = top + rest
     shares = [m.div(weight, total) for weight in weights]
     return _placed(m, shares, position, m.div(1.0, 1.0 + m.div(rest, top)))
@@ -878,24 +897,23 @@ def _softmax(m: Any, *xs: Any) -> list[Any]:
 
 def _log_softmax(m: Any, *xs: Any) -> list[Any]:
     largest, origin, position, _, rest = _weights(m, xs)
-    total = _say(m, "log_add", largest, origin, rest)
-    top = 0.0 - m.log1p(m.div(rest, _say(m, "exp_sub", largest, origin)))
+    total = _log_add(m, largest, origin, rest)
+    top = 0.0 - m.log1p(m.div(rest, _exp_sub(m, largest, origin)))
     return _placed(m, [(x - origin) - total for x in xs], position, top)
 
 
-def _log_add_slope(m: Any, y: Any, a: Any, origin: Any, rest: Any) -> Any:
-    return m.div(1.0, 1.0 + m.div(rest, _say(m, "exp_sub", a, origin)))
+def _log_add_gradient(m: Any, y: Any, a: Any, origin: Any, rest: Any) -> list[Any]:
+    weight = _exp_sub(m, a, origin)
+    share = m.div(1.0, 1.0 + m.div(rest, weight))
+    return [share, -share, m.div(1.0, weight + rest)]
 
 
 row(
     "log_add",
     3,
-    lambda m, a, origin, rest: m.log1p((_say(m, "exp_sub", a, origin) - 1.0) + rest),
-    (
-        _log_add_slope,
-        lambda m, y, a, origin, rest: -_log_add_slope(m, y, a, origin, rest),
-        lambda m, y, a, origin, rest: m.div(1.0, _say(m, "exp_sub", a, origin) + rest),
-    ),
+    _log_add,
+    tuple(lambda *xs, k=k: _log_add_gradient(*xs)[k] for k in range(3)),
+    gradient=_log_add_gradient,
     domain=((0.0, 2.0), (-1.0, 0.0), (0.0, 30.0)),
     probes=((0.5, 0.5, 1e-20), (1000.0, 1000.0, 0.0), (-3.0, -3.0, 4.0)),
     label="log(exp(a-b)+c)",
@@ -911,7 +929,6 @@ row(
     note="From left to right, as a chain of `+` would.",
     commutes=True,
 )
-
 row(
     "mean",
     None,
@@ -919,6 +936,7 @@ row(
     gradient=lambda m, y, *xs: [1.0 / len(xs)] * len(xs),
     domain=_WIDE,
     probes=((1.5,), (0.1,) * 10),
+    note="The sum over the count: infinite where the sum overflows.",
     commutes=True,
 )
 row(

@@ -83,7 +83,7 @@ class _Formula:
 
     def _write_rare(self, term: Rarely, parts: list[str], names: dict[str, str]) -> str:
         (holds, usual), found = parts, self._variable()
-        self.statements += [f"V {found} = {usual};", f"if (KERNEL(any)(~{holds})) {{"]
+        self.statements += [f"V {found} = {usual};", f"if (KERNEL(misses)({holds})) {{"]
         other = self._write(term.otherwise, names)
         self.statements += [f"{found} = SELECT({holds}, {found}, {other});", "}"]
         return found

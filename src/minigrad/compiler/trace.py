@@ -20,7 +20,7 @@ from ..entries import Entries
 from ..errors import TraceError
 from ..guard import calling_line
 from ..modes import is_recording, recording, tolerant, tracer, tracing
-from ..ops import OPS, TABLE, first_largest
+from ..ops import OPS, TABLE
 from ..scalar import Value, in_turn, look_closely, recorded, refuse_inverted
 from ..turns import forked, in_child
 from .maps import MAPS
@@ -99,12 +99,12 @@ class Trace:
 
     def largest(self, xs: Sequence[Any]) -> tuple[Any, Any]:
         nodes = tuple(_as_value(x) for x in xs)
-        _, at = first_largest(ieee, [node._fields()[0] for node in nodes])
+        _, at = ieee.largest([node._fields()[0] for node in nodes])
         position = Reading(self, self.special("argmax", nodes, float(at)), at)
         return position._taken_from(nodes), position
 
     def highest(self, xs: Sequence[Any]) -> Reading:
-        number, _ = first_largest(ieee, [getattr(x, "number", x) for x in xs])
+        number, _ = ieee.largest([getattr(x, "number", x) for x in xs])
         nodes = [x.unheld if isinstance(x, Reading) else x for x in xs]
         node = self.special("max", tuple(nodes), float(number))
         return Reading(self, node, number)

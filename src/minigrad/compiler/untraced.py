@@ -15,7 +15,6 @@ from typing import Any
 
 from .. import ieee
 from ..graph import topological_order
-from ..ops import first_largest
 from ..scalar import Value
 from ..turns import in_child
 from .patches import patched
@@ -99,7 +98,7 @@ class StandIns:
         return Value(number)
 
     def largest(self, xs: Sequence[Any]) -> tuple[Any, Any]:
-        _, at = first_largest(ieee, [plain_number(x) for x in xs])
+        _, at = ieee.largest([plain_number(x) for x in xs])
         return xs[at], at
 
     def highest(self, xs: Sequence[Any]) -> Reading:

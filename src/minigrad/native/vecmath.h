@@ -125,14 +125,21 @@ INLINE V KERNEL(select)(M mask, V a, V b) { return (V)((mask & (M)a) | (~mask & 
 
 INLINE int KERNEL(any)(M mask)
 {
+    long long found = 0;
+    for (int k = 0; k < LANES; k++)
+        found |= mask[k];
+    return found != 0;
+}
+
+/* Whether some lane is not set, which the compiler is to take for unlikely. */
+INLINE int KERNEL(misses)(M mask)
+{
 #if defined(__x86_64__) && LANES == 8
-    return _mm512_movepi64_mask((__m512i)mask) != 0;
+    return __builtin_expect(_mm512_movepi64_mask((__m512i)mask) != 0xff, 0);
 #elif defined(__x86_64__) && LANES == 4
-    return _mm256_movemask_pd((__m256d)mask) != 0;
-#elif defined(__x86_64__)
-    return _mm_movemask_pd((__m128d)mask) != 0;
+    return __builtin_expect(_mm256_movemask_pd((__m256d)mask) != 0xf, 0);
 #else
-    return (mask[0] | mask[1]) != 0;
+    return __builtin_expect((mask[0] & mask[1]) == 0, 0);
 #endif
 }
 
