@@ -33,12 +33,12 @@ value, and so are its partial derivatives, over the interval that the tests samp
 points besides. (Where a result is a sum of terms that cancel, as in `sum` or in the derivative of
 `gelu` near its zero, the ulp is that of the largest term.) Arguments are Values or plain numbers.
 
-Over the whole range of floats, from the smallest to the largest, the bound is 4 ulp times the
-condition number of the result, which says how much it magnifies a relative error of the arguments,
-and is at least 1; for second derivatives, by `hessian` or by `hvp`, 16 ulp times theirs. (Those of
-`softmax` have an error of a few ulp of 1.) `tests/accuracy.py` measures this. Most rows that stand
-inside other operations are slopes, so that a second derivative is the first one of a row, within 8
-ulp, and not a difference of large numbers.
+Over the whole range of floats, from the smallest to the largest, values are within 4 ulp times
+their condition number, first derivatives within 8 ulp times theirs, and second derivatives, by
+`hessian` or by `hvp`, within 16. (That number says how much a relative error of the arguments is
+magnified, and is at least 1; in second derivatives of `softmax`, arguments below 1 count as 1.)
+`tests/accuracy.py` measures it. Most rows that stand inside other operations are slopes, so that a
+second derivative is the first one of a row, within 8 ulp, and not a difference of large numbers.
 
 | operation | written as | label | sampled | conventions |
 |---|---|---|---|---|

@@ -16,7 +16,7 @@ from closed_forms import FIRST, SECOND
 from precise import DEFINITION
 
 import minigrad
-from minigrad import Value, ieee
+from minigrad import ieee
 from minigrad.compiler.backends import native
 from minigrad.ops import OPS
 
@@ -32,10 +32,8 @@ every_row = pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
 def judge(found):
     """Hold the worst errors of a row against the limits."""
     assert found.value.weighed <= LIMIT, found
-    assert found.first.weighed <= LIMIT, found
-    # The second derivatives of softmax are third ones of logsumexp: as good as any sum, no better.
-    if found.name != "softmax":
-        assert found.second.weighed <= SECOND_LIMIT, found
+    assert found.first.weighed <= 2 * LIMIT, found
+    assert found.second.weighed <= SECOND_LIMIT, found
 
 
 @every_row
@@ -108,6 +106,12 @@ def second(name, arguments, way):
     return accuracy.WAYS[way](OPS[name])(*arguments)[0][2]
 
 
+E40 = math.exp(-40.0)
+# Of an angle beside 45 degrees: 2xy and (y - x)(y + x), over the square of x² + y².
+_D = 2.0**-40
+BENT, MIXED = (z / (2.0 + 2.0 * _D + _D * _D) ** 2 for z in (2.0 + 2.0 * _D, -_D * (2.0 + _D)))
+
+
 @pytest.mark.parametrize("way", ["eager", *BACKENDS])
 @pytest.mark.parametrize(
     ("name", "arguments", "expected"),
@@ -115,16 +119,15 @@ def second(name, arguments, way):
         ("hypot", (10.0, 1e-7), [[1e-17, -1e-9], [-1e-9, 0.1]]),
         ("tanh", (1e-12,), [[-2e-12]]),
         ("sigmoid", (1e-12,), [[-1.25e-13]]),
-        ("logsumexp", (40.0, 0.0), [[math.exp(-40), -math.exp(-40)]] * 2),
+        ("logsumexp", (40.0, 0.0), [[E40, -E40], [-E40, E40]]),
         ("pow", (1e-180, 1e-100), [[-1e260, 1e180], [1e180, math.log(1e-180) ** 2]]),
-        ("atan2", (1e-320, 1e-7), [[-1.9999e-299, -1e14], [-1e14, 1.9999e-299]]),
+        ("atan2", (1e-120, 1e-120), [[-5e239, 0.0], [0.0, 5e239]]),
+        ("atan2", (1.0, 1.0 + 2.0**-40), [[-BENT, MIXED], [MIXED, BENT]]),
     ],
 )
 def test_second_derivatives_do_not_cancel(name, arguments, expected, way):
-    if name == "logsumexp":
-        expected = [expected[0], [-x for x in expected[0]]]
     for row, right in zip(second(name, arguments, way), expected, strict=True):
-        assert row == pytest.approx(right, rel=1e-4 if name == "atan2" else 1e-13, abs=0.0)
+        assert row == pytest.approx(right, rel=1e-13, abs=0.0)
 
 
 # ---- the ends of the range -----------------------------------------------------------------------
@@ -142,7 +145,11 @@ def test_second_derivatives_do_not_cancel(name, arguments, expected, way):
             (1.43e-321, -1.5e-7),
             (1.43e-321 / -1.5e-7, [-1 / 1.5e-7, -1.43e-321 * 2**60 / 2.25e-14 / 2**60]),
         ),
-        ("atan2", (1e-7, 6.8e-322), (math.pi / 2, [6.8e-322 * 2**60 / 1e-14 / 2**60, -1e7])),
+        (
+            "atan2",
+            (1.7e-7, 6.8e-322),
+            (math.pi / 2, [6.8e-322 * 2**60 / 2.89e-14 / 2**60, -1 / 1.7e-7]),
+        ),
     ],
 )
 def test_slopes_at_the_ends_of_the_range(name, arguments, expected, way):
@@ -172,11 +179,23 @@ def test_exponents_that_minus_one_does_not_change(way):
     assert found.first.ulps <= 2 * LIMIT, found
 
 
-@pytest.mark.parametrize("numbers", [False, True])
-def test_a_share_of_nothing_is_not_minus_nothing(numbers):
+@pytest.mark.parametrize("way", ["numbers", "eager", *BACKENDS])
+def test_a_share_of_nothing_is_not_minus_nothing(way):
     xs = [1e20, -3.3]
-    shares = minigrad.softmax(xs if numbers else [Value(x) for x in xs])
-    plain = [x if numbers else x.data for x in shares]
-    assert plain == [1.0, 0.0]
-    assert math.copysign(1.0, plain[1]) == 1.0
+    if way == "numbers":
+        shares = minigrad.softmax(xs)
+    else:
+        shares = [value for value, _, _ in accuracy.WAYS[way](OPS["softmax"])(*xs)]
+    assert shares == [1.0, 0.0]
+    assert math.copysign(1.0, shares[1]) == 1.0
+
+
+def test_a_difference_larger_than_all_exponents_has_an_exponential():
     assert OPS["exp_sub"].value(ieee, 3.3, -1e20) == math.inf
+
+
+@pytest.mark.parametrize("way", ["eager", *BACKENDS])
+def test_a_mean_overflows_where_its_sum_does(way):
+    # As docs/engine.md says: it is the sum over the count in every way to run it.
+    value, slopes, _ = accuracy.WAYS[way](OPS["mean"])(1e308, 1e308)[0]
+    assert (value, slopes) == (math.inf, [0.5, 0.5])
