@@ -68,8 +68,11 @@ class BuildEngine(build_ext):
             headers = Path(self.build_temp)
             headers.mkdir(parents=True, exist_ok=True)
             for name, text in header_texts().items():
-                (headers / name).write_text(text, encoding="utf-8")
+                header = headers / name
+                if not header.exists() or header.read_text(encoding="utf-8") != text:
+                    header.write_text(text, encoding="utf-8")
             for extension in self.extensions:
+                extension.depends += map(str, headers.glob("minigrad_*.h"))  # a changed rule counts
                 extension.include_dirs.append(str(headers))
                 extension.extra_compile_args += LAST_FLAGS
                 extension.extra_link_args += LAST_FLAGS
