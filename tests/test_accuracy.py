@@ -106,7 +106,7 @@ def second(name, arguments, way):
     return accuracy.WAYS[way](OPS[name])(*arguments)[0][2]
 
 
-E40 = math.exp(-40.0)
+E40, LOG = math.exp(-40.0), math.log(5e-9)
 # Of an angle beside 45 degrees: 2xy and (y - x)(y + x), over the square of x² + y².
 _D = 2.0**-40
 BENT, MIXED = (z / (2.0 + 2.0 * _D + _D * _D) ** 2 for z in (2.0 + 2.0 * _D, -_D * (2.0 + _D)))
@@ -121,6 +121,7 @@ BENT, MIXED = (z / (2.0 + 2.0 * _D + _D * _D) ** 2 for z in (2.0 + 2.0 * _D, -_D
         ("sigmoid", (1e-12,), [[-1.25e-13]]),
         ("logsumexp", (40.0, 0.0), [[E40, -E40], [-E40, E40]]),
         ("pow", (1e-180, 1e-100), [[-1e260, 1e180], [1e180, math.log(1e-180) ** 2]]),
+        ("pow", (5e-9, 5e-324), [[-5e-324 * 2**60 / 25e-18 / 2**60, 2e8], [2e8, LOG * LOG]]),
         ("atan2", (1e-120, 1e-120), [[-5e239, 0.0], [0.0, 5e239]]),
         ("atan2", (1.0, 1.0 + 2.0**-40), [[-BENT, MIXED], [MIXED, BENT]]),
     ],

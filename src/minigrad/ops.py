@@ -190,9 +190,8 @@ def _power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
         return c * power
 
     def divided(z: Any) -> Any:
-        for _ in range(k):
-            z = m.div(z, x)
-        return z
+        quotient = m.div(z, x) if k else z
+        return -_div_divisor(m, quotient, z, x) if k == 2 else quotient
 
     def by_halves() -> Any:
         # A power beyond the floats, or among the smallest, may come back when multiplied by c: so
