@@ -229,7 +229,7 @@ def _vjp(i: Instruction) -> Runner:
 
     def run(values: Array) -> None:
         g, y, *xs = [arg.read(values) for arg in args]
-        put(values, g * op.derivatives(_MATH, y, *xs)[which])
+        put(values, g * op.partials[which](_MATH, y, *xs))
 
     return run
 
