@@ -9,7 +9,8 @@ A rule is written once for every kind of number. It receives a mathematics `m` (
 
 - branches are `m.where`, never `if`, because a condition may be an array of lanes; a branch for the
   ends of the range is `m.usually(holds, usual, otherwise)`, so that only those who need it pay for
-  `otherwise()`. A condition that `is True` is one of plain numbers: a short cut for them;
+  `otherwise()`. A condition that `is True` is one of plain numbers: a short cut for them, and what
+  follows it is a function of its own, because closures cost even those who do not get there;
 - `m.div` and `m.pow` stand for `/` and `**`, which raise on Python floats where IEEE answers;
 - comparisons are `<`, `<=`, `>`, `>=` and `m.equal`, because `==` on Values is identity;
 - no rule uses an operation with a kink (`abs`, `relu`, `maximum`) where it could be differentiated
@@ -157,7 +158,10 @@ def _div_divisor(m: Any, y: Any, a: Any, b: Any) -> Any:
     usual = m.div(-y, b)
     if (y >= _SMALL) is True or (y <= -_SMALL) is True:
         return usual
+    return _div_divisor_at_ends(m, usual, y, a, b)
 
+
+def _div_divisor_at_ends(m: Any, usual: Any, y: Any, a: Any, b: Any) -> Any:
     def otherwise() -> Any:
         # A small divisor would magnify what a small quotient has lost.
         scaled = m.div(m.div(a * -(2.0**60), b), b) * 2.0**-60
@@ -181,14 +185,21 @@ row("neg", 1, lambda m, x: -x, lambda m, y, x: -1.0, domain=_WIDE, probes=(0.0, 
 
 def _power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
     """Return c * x**(n - k), where y is x**n, for k = 0, 1 or 2; 0 times infinity is 0."""
-    lowered = n - float(k) if k else n
-    # If n - k is not exact, log(x) would magnify its rounding: y, divided by x, is better.
-    is_exact = m.equal(lowered + float(k), n) & m.equal(n - lowered, float(k))
-    power = m.where(is_exact, m.pow(x, lowered), y) if k else y
+    lowered, is_exact, power = n, m.equal(n, n), y
+    if k:
+        # If n - k is not exact, log(x) would magnify its rounding: y, divided by x, is better.
+        lowered = n - float(k)
+        is_exact = m.equal(lowered + float(k), n) & m.equal(n - lowered, float(k))
+        power = m.where(is_exact, m.pow(x, lowered), y)
     size = m.abs(power)
-    if (size >= _SMALL) is True and (size < inf) is True and is_exact is True:
+    if is_exact is True and (size >= _SMALL) is True and (size < inf) is True:
         return c * power
+    return _power_at_ends(m, c, x, y, n, k, lowered, is_exact, power)
 
+
+def _power_at_ends(
+    m: Any, c: Any, x: Any, y: Any, n: Any, k: int, lowered: Any, is_exact: Any, power: Any
+) -> Any:
     def divided(z: Any) -> Any:
         quotient = m.div(z, x) if k else z
         return -_div_divisor(m, quotient, z, x) if k == 2 else quotient
@@ -210,6 +221,7 @@ def _power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
         calm = m.where(edge, c * at_edge, divided(c * y))
         return m.where(is_zero, 0.0, m.usually(edge | is_calm, calm, by_halves))
 
+    size = m.abs(power)
     usual = m.where(is_exact, c * power, divided(c * power)) if k else c * power
     return m.usually((size >= _SMALL) & (size < inf), usual, otherwise)
 
@@ -431,14 +443,18 @@ def _scaled_hypot(m: Any, size: Any, a: Any, b: Any) -> tuple[Any, Any]:
 def _hypot_slope(m: Any, y: Any, a: Any, b: Any) -> Any:
     if m.rows:
         return m.rows["hypot_slope"](a, b)
+    usual = m.div(a, y)
     if (y > _SMALL) is True and (y < inf) is True:
-        return m.div(a, y)
+        return usual
+    return _hypot_slope_at_ends(m, usual, y, a, b)
 
+
+def _hypot_slope_at_ends(m: Any, usual: Any, y: Any, a: Any, b: Any) -> Any:
     def otherwise() -> Any:
         k, radius = _scaled_hypot(m, y, a, b)
         return m.div(k * a, radius)
 
-    return m.usually((y > _SMALL) & (y < inf), m.div(a, y), otherwise)
+    return m.usually((y > _SMALL) & (y < inf), usual, otherwise)
 
 
 def _hypot_bend(m: Any, y: Any, a: Any, b: Any) -> Any:
@@ -484,7 +500,10 @@ def _atan2_slope(m: Any, a: Any, b: Any) -> Any:
     usual = m.div(m.div(a, radius), radius)
     if (radius >= 1.0) is True and (radius < inf) is True:
         return usual
+    return _atan2_slope_at_ends(m, usual, radius, a, b)
 
+
+def _atan2_slope_at_ends(m: Any, usual: Any, radius: Any, a: Any, b: Any) -> Any:
     def otherwise() -> Any:
         k, scaled = _scaled_hypot(m, radius, a, b)
         return m.div(m.div(k * (k * a), scaled), scaled)
