@@ -68,11 +68,10 @@ class BuildEngine(build_ext):
             headers = Path(self.build_temp)
             headers.mkdir(parents=True, exist_ok=True)
             for name, text in header_texts().items():
-                header = headers / name
-                if not header.exists() or header.read_text(encoding="utf-8") != text:
-                    header.write_text(text, encoding="utf-8")
+                (headers / name).write_text(text, encoding="utf-8")
+            rules = ("ops.py", "cheader.py", "compiler/kernels.py", "compiler/maps.py")
             for extension in self.extensions:
-                extension.depends += map(str, headers.glob("minigrad_*.h"))  # a changed rule counts
+                extension.depends += [str(PACKAGE / name) for name in rules]  # of the headers
                 extension.include_dirs.append(str(headers))
                 extension.extra_compile_args += LAST_FLAGS
                 extension.extra_link_args += LAST_FLAGS
