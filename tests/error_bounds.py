@@ -49,7 +49,7 @@ _EDGES = {
 }
 # Slopes that are rows of their own: what was a formula of several nodes is one, and so rounded more
 # often than others.
-_FORMULAS = {"bell", "hypot_slope", "atan2_slope", "pow_slope", "pow_log", "log_add"}
+SLOPES = {"bell", "hypot_slope", "atan2_slope", "pow_slope", "pow_log", "log_add"}
 _POWERS = {"pow", "pow_slope", "pow_log"}
 
 
@@ -131,7 +131,7 @@ class Ledger:
             if name == "dot" and 0.0 < max(map(abs, terms), default=0.0) < 1e-290:
                 error += len(terms) * _TINY
         elif name not in _EXACT and not _is_exact(name, y, operands):
-            error += (3.0 if name in _FORMULAS else 1.0) * (UNIT * abs(y) + _TINY)
+            error += (3.0 if name in SLOPES else 1.0) * (UNIT * abs(y) + _TINY)
         doubts |= _doubts(name, y, operands)
         if not isfinite(y):
             error = 0.0

@@ -21,7 +21,7 @@ from agreement import (
     survey,
     told,
 )
-from error_bounds import EDGE, Entry, Ledger
+from error_bounds import EDGE, SLOPES, Entry, Ledger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_code import random_program
@@ -58,7 +58,8 @@ def test_programs_use_everything():
     used = set()
     for seed in range(600):
         used |= {word.rpartition(".")[2] for word in program_of(seed).words}
-    assert {op.name for op in minigrad.ops.TABLE} <= used
+    # Slopes that are rows come into programs by `hvp`, not by what people write.
+    assert {op.name for op in minigrad.ops.TABLE} - SLOPES <= used
     assert {"less", "less_equal", "greater", "greater_equal", "both", "either", "but_not"} <= used
     assert {"read", "detach", "no_grad", "if", "float", "round", "max", "min", "index"} <= used
 

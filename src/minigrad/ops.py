@@ -488,7 +488,7 @@ row(
     lambda m, a, b: m.hypot(a, b),
     (_hypot_slope, lambda m, y, a, b: _hypot_slope(m, y, b, a)),
     domain=(_WIDE, _WIDE),
-    probes=((3.0, 4.0), (0.0, -2.0), (1e200, 1e200), (1.5e308, 1.5e308)),
+    probes=((3.0, 4.0), (0.0, -2.0), (1e200, 1e200)),
     commutes=True,
 )
 
