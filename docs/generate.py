@@ -1,12 +1,14 @@
 """Write what the documents show and nobody types: `python docs/generate.py`.
 
 The reference of operations, docs/ops.md, comes from the op table; the catalogue of faults,
-docs/faults.md, from the doctor's rows; the drawings in docs/pictures from minigrad itself. `--all`
-also makes the pictures that need matplotlib and a Chromium.
+docs/faults.md, from the doctor's rows; docs/reliability.md from the figures of a campaign, which
+lie beside it; the drawings in docs/pictures from minigrad itself. `--all` also makes the pictures
+that need matplotlib and a Chromium.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,9 +18,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))  # the lessons' graphs, which the tests draw too
+sys.path.insert(0, str(ROOT))
 
 import pictures  # noqa: E402
 
+from bench.campaign.page import page  # noqa: E402
 from minigrad import functions, loss, nn, view  # noqa: E402
 from minigrad.check.faults import CATALOGUE, Fault  # noqa: E402
 from minigrad.check.patients import signatures  # noqa: E402
@@ -120,6 +124,11 @@ def fault_entry(fault: Fault) -> str:
     )
 
 
+def reliability() -> str:
+    """Return the page about the campaign."""
+    return page(json.loads((ROOT / "docs" / "reliability.json").read_text(encoding="utf-8")))
+
+
 def drawings() -> dict[str, str]:
     """Return the drawings by file name."""
     found = {}
@@ -171,6 +180,7 @@ def main() -> None:
     here = Path(__file__).parent
     (here / "ops.md").write_text(reference(), encoding="utf-8")
     (here / "faults.md").write_text(catalogue(), encoding="utf-8")
+    (here / "reliability.md").write_text(reliability(), encoding="utf-8")
     folder = here / "pictures"
     folder.mkdir(exist_ok=True)
     for name, text in drawings().items():

@@ -242,10 +242,18 @@ class Survey:
 
 def survey(op, count, seed=0, way="eager", among=None):
     """Compare a row with the truth at `count` points, or at those given."""
-    run = WAYS[way](op)
+    among = points(op, count, seed) if among is None else among
+    return compared(op, WAYS[way](op), among, beyond=way == "eager")
+
+
+def compared(op, run, among, beyond=False):
+    """Compare a way to run a row with the truth; `beyond`, also second derivatives that overflow.
+
+    (In a matrix times a column of the identity, 0 times infinity may come in between.)
+    """
     found = Survey(op.name)
     with mp.workdps(DIGITS):
-        for arguments in points(op, count, seed) if among is None else among:
+        for arguments in among:
             got = run(*arguments)
             for worst, form, numbers in (
                 (found.value, DEFINITION[op.name], [value for value, _, _ in got]),
@@ -256,8 +264,8 @@ def survey(op, count, seed=0, way="eager", among=None):
                 # Those of softmax are third ones of logsumexp: sums over paths, in which the
                 # exponential of a small argument is rounded like that of 1.
                 right = truth(form, arguments, least=is_second and op.name == "softmax")
-                if way != "eager" and is_second and not _are_finite(right):
-                    continue  # the matrix times (1, 0) has 0 times infinity in it
+                if is_second and not beyond and not _are_finite(right):
+                    continue
                 for number, (true, condition) in zip(listed(numbers), right, strict=True):
                     if true is not None:
                         worst.add(number, true, condition, arguments)

@@ -75,6 +75,11 @@ def test_the_catalogue_of_faults_is_up_to_date(generate):
     assert page == generate.catalogue(), "run: python docs/generate.py"
 
 
+def test_the_page_about_the_campaign_is_up_to_date(generate):
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    assert page == generate.reliability(), "run: python docs/generate.py"
+
+
 def test_the_drawings_are_up_to_date(generate):
     for name, text in generate.drawings().items():
         drawn = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")

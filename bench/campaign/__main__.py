@@ -14,17 +14,22 @@ status is 1 if minigrad has failed anywhere; what other engines do is reported a
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 import minigrad
+from minigrad.check import selftest
+from minigrad.names import json_number
 
 from .runner import Lot, Record, run_lots
 from .sections import ENGINES, OURS, SECTIONS, Section
@@ -47,6 +52,27 @@ def gathered(record: Record, lots: list[Lot]) -> dict[tuple[str, str], Tally]:
         if lot.key in record.done:
             found.setdefault((lot.section, lot.engine), Tally()).merge(record.done[lot.key])
     return found
+
+
+def figures(found: dict[tuple[str, str], Tally], share: float) -> dict[str, Any]:
+    """What a program, and the page, want to know."""
+    rows = []
+    for (section, engine), tally in found.items():
+        row = {"section": section, "engine": engine, **asdict(tally)}
+        row["figures"] = {name: json_number(x) for name, x in tally.figures.items()}
+        rows.append(row)
+    facts = selftest.facts()
+    for of_the_machine in ("system", "encoding"):  # says nothing about the figures
+        del facts[of_the_machine]
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        facts["micrograd"] = metadata.version("micrograd")
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "share": share,
+        "facts": facts,
+        "promises": {name: SECTIONS[name].promise for name, _ in found},
+        "rows": rows,
+    }
 
 
 def printed(found: dict[tuple[str, str], Tally], console: Console) -> None:
@@ -129,12 +155,7 @@ def main() -> int:
     found = gathered(record, lots)
     printed(found, Console())
     if options.json:
-        rows = [
-            {"section": section, "engine": engine, **asdict(tally)}
-            for (section, engine), tally in found.items()
-        ]
-        when = datetime.now(UTC).strftime("%Y-%m-%d")
-        text = json.dumps({"date": when, "share": options.share, "rows": rows}, indent=1)
+        text = json.dumps(figures(found, options.share), indent=1, allow_nan=False)
         options.json.write_text(text + "\n", encoding="utf-8")
     undone = sum(lot.key not in record.done for lot in lots)
     failed = sum(tally.failed for (_, engine), tally in found.items() if engine in OURS)

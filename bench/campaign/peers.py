@@ -81,7 +81,7 @@ def doubled_by_hand(x: Any) -> Any:
     return out
 
 
-def fork_fault(engine: str, patience: float = 20.0) -> str | None:
+def fork_fault(engine: str, patience: float = 5.0) -> str | None:
     """Fork while another thread runs passes; the child runs one of its own."""
     over = threading.Event()
 

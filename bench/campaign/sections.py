@@ -24,6 +24,8 @@ from .tally import Tally
 
 sys.path.insert(0, str(ROOT / "tests"))
 
+from closed_forms import SECOND
+
 import minigrad
 from minigrad.check import selftest
 from minigrad.check.exact import LESSONS, random_graph
@@ -57,6 +59,7 @@ class Section:
 
 
 SECTIONS: dict[str, Section] = {}
+_OPERATIONS = len(SECOND)
 
 
 def section(
@@ -138,6 +141,18 @@ def _precise_graphs(engine: str, seeds: range) -> Tally:
     from . import precision  # with mpmath and the tests' helpers, which no other section needs
 
     return precision.judged(engine, seeds)
+
+
+@section(
+    "operations",
+    "Every operation, its first and its second derivatives: at most 16 ulps times the condition.",
+    {**both(20_000 * _OPERATIONS), "torch": 1_000 * _OPERATIONS, "jax": 500 * _OPERATIONS},
+    lot=250 * _OPERATIONS,
+)
+def _operations(engine: str, seeds: range) -> Tally:
+    from . import ulps
+
+    return ulps.judged(engine, seeds)
 
 
 @section(
