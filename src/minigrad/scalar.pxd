@@ -100,7 +100,8 @@ cdef inline bytearray room_for(Py_ssize_t count):
 cdef inline int set_at_once(list nodes, field, list numbers) except -1:
     cdef Py_ssize_t k
     cdef bytearray room = room_for(len(nodes))
-    for k in range(len(nodes)):
+    for k in range(len(nodes)):  # what can raise, raises before anything is set
+        <Value?>nodes[k]
         numbers_in(room)[k] = numbers[k]
     for k in range(len(nodes)):
         (<Value>nodes[k])._grad = numbers_in(room)[k]
