@@ -113,7 +113,7 @@ def strictly(graph):
 
 
 def faulty(graph):
-    with broken("stale_grads" if "stale_grads" in broken.FAULTS else "overwrite"):
+    with broken("overwrite"):
         graph.root.backward()
 
 

@@ -200,3 +200,22 @@ def test_a_mean_overflows_where_its_sum_does(way):
     # As docs/engine.md says: it is the sum over the count in every way to run it.
     value, slopes, _ = accuracy.WAYS[way](OPS["mean"])(1e308, 1e308)[0]
     assert (value, slopes) == (math.inf, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("way", ["eager", *BACKENDS])
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [  # limits of the formulas, with the arguments coming from above
+        ("hypot", (3.0, math.inf), [[0.0, 0.0], [0.0, 0.0]]),
+        ("hypot", (-math.inf, 2.0), [[0.0, 0.0], [0.0, 0.0]]),
+        ("atan2", (3.0, -math.inf), [[0.0, 0.0], [0.0, 0.0]]),
+        ("pow", (0.0, 0.5), [[-math.inf, -math.inf], [-math.inf, 0.0]]),
+        ("pow", (0.0, 0.0), [[0.0, math.inf], [math.inf, 0.0]]),
+        ("pow", (0.0, 2.5), [[0.0, 0.0], [0.0, 0.0]]),
+    ],
+)
+def test_second_derivatives_at_zero_and_infinity(name, arguments, expected, way):
+    if way != "eager" and any(math.isinf(x) for row in expected for x in row):
+        pytest.skip("the matrix times a column of the identity has 0 times infinity in it")
+    (_, _, matrix), *_ = accuracy.WAYS[way](OPS[name])(*arguments)
+    assert matrix == expected

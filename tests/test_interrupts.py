@@ -75,6 +75,7 @@ def test_eager_calls_without_memory(name):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 wrong, 0 stuck, 0 left_on" in done.stdout
+    assert " 0 positions" not in done.stdout
 
 
 @pytest.mark.parametrize("by_hand", [False, True])

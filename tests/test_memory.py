@@ -159,6 +159,34 @@ def test_a_slow_finalizer_keeps_no_nodes_waiting():
     assert nodes_alive() == before
 
 
+def test_slow_finalizers_in_many_threads_keep_no_nodes_waiting():
+    go_on, inside = threading.Event(), threading.Semaphore(0)
+
+    class Slow:
+        def __del__(self):
+            inside.release()
+            go_on.wait(60)
+
+    def work():
+        holder = Value(2.0) * 3.0
+        holder.slow = Slow()
+        del holder
+
+    threads = [threading.Thread(target=work) for _ in range(20)]
+    try:
+        for thread in threads:
+            thread.start()
+        assert all(inside.acquire(timeout=60) for _ in threads)
+        before, x = nodes_alive(), Value(2.0)
+        for _ in range(1000):
+            (x * x).tanh()
+        assert nodes_alive() <= before + 3
+    finally:
+        go_on.set()
+        for thread in threads:
+            thread.join()
+
+
 def test_a_class_may_be_gone_before_its_instances():
     def chain():
         class Gone(Value):

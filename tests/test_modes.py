@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import inspect
 import math
 import re
@@ -21,8 +23,10 @@ from minigrad import (
     hessian,
     modes,
     no_grad,
+    record,
     strict,
 )
+from minigrad.scalar import nodes_alive
 
 
 def here():
@@ -122,6 +126,104 @@ def test_a_block_closed_elsewhere_leaves_nothing_behind():
     assert len((a * a)._operands) == 2
     modes.tidy_up()
     assert not modes.open_blocks
+
+
+def _looked_up(mode, order):
+    """What a `with` statement gets before it calls either: up to Python 3.13 enter first."""
+    found = {}
+    for name in order:
+        found[name] = getattr(mode, name)
+    return found["__enter__"], found["__exit__"]
+
+
+ORDERS = [("__enter__", "__exit__"), ("__exit__", "__enter__")]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_block_is_entered_and_left_whichever_is_looked_up_first(order):
+    mode = no_grad()
+    outer = _looked_up(mode, order)
+    assert outer[0]() is mode
+    inner = _looked_up(mode, order)
+    inner[0]()
+    inner[1](None, None, None)
+    assert not modes.is_recording()
+    outer[1](None, None, None)
+    assert modes.is_recording()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_block_that_nobody_will_leave_is_over(order):
+    """An interrupt may come when a `with` has entered, and is not yet ready to leave."""
+    enter, leave = _looked_up(no_grad(), order)
+    enter()
+    assert not modes.is_recording()
+    del leave
+    assert modes.is_recording()
+    modes.tidy_up()
+    assert not modes.open_blocks
+
+
+def test_looking_at_a_mode_changes_nothing():
+    mode = no_grad()
+    assert hasattr(mode, "__exit__")
+    assert hasattr(mode, "__enter__")
+    with mode:
+        assert not modes.is_recording()
+    assert modes.is_recording()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mode)
+        stack.enter_context(mode)
+        assert not modes.is_recording()
+    assert modes.is_recording()
+
+
+def test_one_mode_in_many_threads():
+    mode, wrong = no_grad(), []
+
+    def work():
+        for _ in range(200):
+            with mode:
+                wrong.append(modes.is_recording())
+            wrong.append(not modes.is_recording())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not any(wrong)
+    modes.tidy_up()
+    assert not modes.open_blocks
+
+
+def test_a_record_decorates():
+    tape = record()
+
+    @tape
+    def run():
+        (a * a).backward()
+
+    a = Value(3.0)
+    run()
+    assert a.grad == 6.0
+
+
+def test_what_a_closed_block_has_seen_is_freed():
+    def run():
+        x = Value(1.0)
+        for _ in range(100):
+            x = x * 1.5
+        with record():
+            x.backward()
+
+    before = nodes_alive()
+    run()
+    tidying = threading.Thread(target=lambda: Value(1.0) * 2.0)  # in another thread
+    tidying.start()
+    tidying.join()
+    gc.collect()
+    assert nodes_alive() == before
 
 
 def test_misuse_is_explained():

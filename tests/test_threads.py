@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import sys
 import threading
+import time
 
 import pytest
 import readers
 from interruptions import Graph
 
-from minigrad import Value, grad, grads_of, no_grad, record, strict, zero_grad
+from minigrad import BackwardRunningError, Value, grad, grads_of, no_grad, record, strict, zero_grad
 
 
 def in_another_thread(call):
@@ -164,3 +166,48 @@ def test_a_task_that_a_step_has_started_sees_the_nodes_afterwards():
         assert x.grad == 8.0
 
     asyncio.run(main())
+
+
+def test_a_pass_inside_a_pass_is_refused_in_any_context():
+    x = Value(2.0)
+    inner = x * x
+    out = Value(2.0, (x,), "same")
+    out._backward = lambda: contextvars.Context().run(inner.backward)
+    with pytest.raises(BackwardRunningError):
+        out.backward()
+    inner.backward()
+    assert x.grad == 4.0
+
+
+def test_a_thread_that_outlives_the_step_it_came_from_waits_for_its_turn():
+    x, done = Value(2.0), []
+    other = x * 3.0
+    out = Value(2.0, (x,), "same")
+    go_on = threading.Event()
+
+    def later():
+        assert go_on.wait(readers.LIMIT)
+        other.backward()
+        done.append(x.grad)
+
+    threads = []
+
+    def step():
+        context = contextvars.copy_context()
+        threads.append(threading.Thread(target=context.run, args=(later,)))
+        threads[0].start()
+        x.grad += out.grad
+
+    out._backward = step
+    out.backward()
+    busy = Value(2.0, (x,), "busy")
+
+    def wait():
+        go_on.set()
+        time.sleep(0.05)  # the other thread finds us in a pass
+        x.grad += busy.grad
+
+    busy._backward = wait
+    busy.backward()
+    threads[0].join(readers.LIMIT)
+    assert done == [5.0]

@@ -10,9 +10,11 @@ puts it away. What shall hold for one call is set in a context that C leaves in 
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import threading
+import weakref
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import Any, Protocol, Self, TypeVar
@@ -59,27 +61,48 @@ open_blocks: dict[Any, Any] = {}
 class _Block:
     """One `with`, from enter to exit. A task that inherited it sees when it closes.
 
-    It is open once it is in `open_blocks`, until its lock is free. Each takes one call of C: that
-    is all that a `with` statement calls, and no interrupt can come in between.
+    It is open once it is in `open_blocks`, until its lock is free; each takes one call of C, and
+    that is all that a `with` statement calls. Nor is it open once nobody holds `leave` any more,
+    which the interpreter does as long as it is inside: so no interrupt leaves a block open.
     """
 
-    __slots__ = ("is_held", "leave", "mode", "on", "outer", "setting", "thread")
+    __slots__ = ("_is_locked", "_leave", "_left", "is_entered", "on", "outer", "setting", "thread")
 
     def __init__(self, mode: _Mode) -> None:
-        self.mode, self.on, self.setting = mode, mode._on, mode._setting
-        self.outer = self.setting.get()
-        while self.outer is not None and not self.outer.is_open():
-            self.outer = self.outer.outer
+        self.on, self.setting = mode._on, mode._setting
+        self.outer: _Block | None = None
+        self.is_entered = False
         self.thread = threading.get_ident()
         lock = threading.Lock()
         lock.acquire()
-        self.is_held, self.leave = lock.locked, lock.__exit__
+        self._is_locked = lock.locked
+        self._leave: Callable[..., None] | None = lock.__exit__
+        self._left: Callable[[], Any] = bool
+
+    def is_held(self) -> bool:
+        return self._is_locked() and (self._leave is not None or self._left() is not None)
 
     def is_open(self) -> bool:
         return self in open_blocks and self.is_held()
 
-    def enter(self) -> Callable[[], Any]:
-        return functools.partial(open_blocks.setdefault, self, self.mode._result())
+    @property
+    def is_left(self) -> bool:
+        """Whether somebody has got `leave`."""
+        return self._leave is None
+
+    def enter(self, result: Any) -> Callable[[], Any]:
+        self.is_entered = True
+        self.outer = self.setting.get()
+        while self.outer is not None and not self.outer.is_open():
+            self.outer = self.outer.outer
+        self.setting.set(self)
+        return functools.partial(open_blocks.setdefault, self, result)
+
+    def leave(self) -> Callable[..., None]:
+        found, self._leave = self._leave, None
+        assert found is not None  # whoever asks has looked at `is_left`
+        self._left = weakref.ref(found)
+        return found
 
     def put_away(self) -> None:
         if self.setting.get() is self:  # else it was opened in another context, and is inert there
@@ -118,12 +141,12 @@ def _innermost(setting: Setting) -> Any:
     """Ask the innermost block that is still open; None if there is none."""
     block = setting.get()
     while block is not None:
-        if block in open_blocks and block.is_held():
+        if block.is_open():
             return block.on
         block = block.outer
-    for oldest in tuple(open_blocks)[:1]:
-        if not oldest.is_held():  # a `with` has closed it since
-            tidy_up()
+    oldest = next(iter(open_blocks), None)
+    if oldest is not None and not oldest.is_held():  # a `with` has closed it since
+        tidy_up()
     return None
 
 
@@ -312,7 +335,7 @@ _stretch: ContextVar[_Stretch | None] = ContextVar("minigrad_stretch", default=N
 
 
 def with_flow(flow: Flow, function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function to which gradients are those of a flow; in this thread, to nobody else."""
+    """Call a function to which gradients are those of a flow, and to what inherits its context."""
     context = copy_context()
     return context.run(_in_stretch, _Stretch(flow, context), function, arguments)
 
@@ -383,35 +406,51 @@ class _Mode:
         name = type(self).__name__
         if misplaced:
             raise TypeError(f"{name} takes no arguments; a decorator is written @{name}().")
+        # A `with` looks up `__enter__` and `__exit__` before it calls either: in this order up to
+        # Python 3.13, in the other since. These are the blocks of which one was looked up so far.
+        self._halves: list[_Block] = []
 
     def _result(self) -> Any:
         """What `with … as` gives."""
         return self
 
-    def _open(self) -> Callable[[], Any]:
+    def _opening(self) -> None:
+        """Somebody is about to enter."""
         tidy_up()
         reader = tracer()
         if reader is not None:
             reader.opened()
-        block = _Block(self)
-        self._setting.set(block)
-        return block.enter()
+
+    def _open(self) -> Callable[[], Any]:
+        self._opening()
+        return self._half(lambda block: not block.is_entered).enter(self._result())
 
     def _close(self) -> Callable[..., None]:
-        block = self._setting.get()
-        while block is not None and not (block.mode is self and block.is_held()):
-            block = block.outer
-        if block is None:  # it was opened in another context
-            known = [block for block in open_blocks if getattr(block, "mode", None) is self]
-            block = known[-1]
-        return block.leave
+        return self._half(lambda block: not block.is_left).leave()
+
+    def _half(self, fits: Callable[[_Block], bool]) -> _Block:
+        """Take this thread's last block that fits; if there is none, begin one."""
+        found = None
+        for block in self._halves[:]:
+            if not block.is_held():  # somebody looked up `__exit__`, and went away
+                self._halves.remove(block)
+            elif block.thread == threading.get_ident() and fits(block):
+                found = block
+        if found is None:
+            found = _Block(self)
+            self._halves.append(found)
+        else:
+            self._halves.remove(found)
+        return found
 
     __enter__: Any = _ByC(lambda mode: mode._open())
     __exit__: Any = _ByC(lambda mode: mode._close())
 
     def _fresh(self) -> Self:
         """Make another of the same kind: a decorated function may run in many threads at once."""
-        return type(self)()
+        fresh = copy.copy(self)
+        fresh._halves = []
+        return fresh
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         name = type(self).__name__
@@ -467,10 +506,10 @@ class strict(_Mode):  # noqa: N801
 
     _setting = _strict
 
-    def _open(self) -> Callable[[], Any]:
+    def _opening(self) -> None:
         """A program does not look at each number: strict() belongs around the call."""
         refuse_in_trace("opens a strict() block")
-        return super()._open()
+        super()._opening()
 
 
 class tolerant(_Mode):  # noqa: N801

@@ -249,7 +249,8 @@ def _pow_base_twice(m: Any, y: Any, x: Any, n: Any) -> Any:
 
 
 def _pow_both(m: Any, y: Any, x: Any, n: Any) -> Any:
-    at_zero = m.pow(x, n - 1.0) + n * _log_at_zero(m, n - 1.0)
+    beyond = m.where(n > 0.0, -inf, m.where(n <= 0.0, inf, nan))  # x**(n-1) * (1 + n*log(x))
+    at_zero = m.where(n >= 1.0, m.pow(x, n - 1.0), beyond)
     elsewhere = _power_times(m, 1.0 + n * m.log(x), x, m.pow(x, n), n, 1)
     return m.where(m.equal(x, 0.0), at_zero, elsewhere)
 
@@ -440,6 +441,11 @@ def _scaled_hypot(m: Any, size: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return k, m.hypot(k * a, k * b)
 
 
+def _unless_infinite(m: Any, radius: Any, bend: Any) -> Any:
+    """Return a second slope, which is 0 where an operand is infinite."""
+    return m.where(m.equal(radius, inf), 0.0, bend)
+
+
 def _hypot_slope(m: Any, y: Any, a: Any, b: Any) -> Any:
     if m.rows:
         return m.rows["hypot_slope"](a, b)
@@ -461,7 +467,7 @@ def _hypot_bend(m: Any, y: Any, a: Any, b: Any) -> Any:
     """Return b*b / hypot(a, b)**3."""
     k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
     share = m.div(k * b, radius)
-    return (k * share) * m.div(share, radius)
+    return _unless_infinite(m, radius, (k * share) * m.div(share, radius))
 
 
 def _hypot_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
@@ -469,7 +475,8 @@ def _hypot_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
     k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
     is_less = m.abs(a) < m.abs(b)
     small, large = m.where(is_less, a, b), m.where(is_less, b, a)
-    return -m.div(k * (k * small), radius) * m.div(m.div(k * large, radius), radius)
+    bend = -m.div(k * (k * small), radius) * m.div(m.div(k * large, radius), radius)
+    return _unless_infinite(m, radius, bend)
 
 
 row(
@@ -516,14 +523,16 @@ def _square_bend(m: Any, y: Any, a: Any, b: Any) -> Any:
     """Return (b*b - a*a) / (a*a + b*b)**2."""
     k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
     p, q = k * (k * a), k * (k * b)
-    return m.div(m.div(m.div(q - p, radius) * m.div(q + p, radius), radius), radius)
+    bend = m.div(m.div(m.div(q - p, radius) * m.div(q + p, radius), radius), radius)
+    return _unless_infinite(m, radius, bend)
 
 
 def _square_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
     """Return -2*a*b / (a*a + b*b)**2."""
     k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
     p, q = k * (k * a), k * (k * b)
-    return -2.0 * m.div(m.div(m.div(p, radius) * m.div(q, radius), radius), radius)
+    bend = -2.0 * m.div(m.div(m.div(p, radius) * m.div(q, radius), radius), radius)
+    return _unless_infinite(m, radius, bend)
 
 
 row(

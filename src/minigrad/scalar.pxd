@@ -23,7 +23,6 @@ cdef extern from "slab.h":
     object make_node(object kind, object a, object b)
     Py_ssize_t slab_count()
     void track(object node)
-    void forget_freeing()
     void track_like(object node, object operand)
 
 cdef int _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _ABS, _TANH, _EXP, _EXPM1, _LOG, _LOG1P, _SQRT, _SIN

@@ -69,7 +69,6 @@ __all__ = [
 
 if not cython.compiled:
     from .shim import (
-        forget_freeing,
         make_node,
         numbers_in,
         open_slab,
@@ -763,7 +762,6 @@ def _after_fork() -> None:
         _owner = 0
     if _recording_thread != _this_thread():
         _recorder = None
-    forget_freeing()
 
 
 in_child(_after_fork)

@@ -22,7 +22,6 @@ __all__ = [
     "final",
     "first_new_meaning",
     "first_other",
-    "forget_freeing",
     "make_node",
     "nonecheck",
     "numbers_in",
@@ -81,10 +80,6 @@ def open_slab(kind: type) -> None:
 
 def make_node(kind: type, a: object, b: object) -> Any:
     """Make a node with these operands; its numbers are for the caller to fill in."""
-
-
-def forget_freeing() -> None:
-    """Have nodes freed in a forked process, too."""
 
 
 def slab_count() -> int:

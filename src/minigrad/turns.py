@@ -13,10 +13,13 @@ asks `in_child` to be told that the others are gone.
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable
-from contextvars import Context, ContextVar, copy_context
+from contextvars import Context, copy_context
+from types import FrameType
 from typing import Any, TypeVar
 
 __all__ = ["PAUSE", "Turns", "forked", "in_child", "unforked"]
@@ -31,7 +34,6 @@ class Turns:
     """Calls of which one runs at a time; others wait."""
 
     def __init__(self) -> None:
-        self._is_inside: ContextVar[bool] = ContextVar("minigrad_is_inside", default=False)
         self._renew()
         in_child(self._renew)
 
@@ -47,29 +49,34 @@ class Turns:
             except RuntimeError as error:
                 if f"{context!r} is already entered" not in str(error):
                     raise
-            if self._is_inside.get():
+            if self._is_ours(sys._getframe(1)):
                 return inside()
             time.sleep(PAUSE)
 
     def run_here(self, inside: Callable[[], T], function: Callable[..., T], *arguments: Any) -> T:
         """The same with all context variables as they are; what is set in there stays there."""
-        here = copy_context()
-        here.run(self._is_inside.set, True)
-        run: Callable[..., T] = here.run
+        run: Callable[..., T] = copy_context().run
         return self.run(inside, run, function, *arguments)
+
+    def _is_ours(self, frame: FrameType | None) -> bool:
+        """Tell whether a call was made in our own turn; not who holds it, but where we are."""
+        while frame is not None:
+            if frame.f_code is Turns.run.__code__ and frame.f_locals["self"] is self:
+                return True
+            frame = frame.f_back
+        return False
 
     def _renew(self) -> None:
         """Begin; or begin anew in a forked process, where whoever else had a turn is gone."""
-        if not self._is_inside.get():
+        if not self._is_ours(sys._getframe()):
             self._context = Context()
-            self._context.run(self._is_inside.set, True)
 
 
 # ---- forks ----------------------------------------------------------------------------------
 
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 _whole: weakref.WeakSet[Any] = weakref.WeakSet()
-_waited: list[Any] = []
+_waited: dict[int, list[Any]] = {}  # by the thread that forks
 
 
 def forked(lock: T) -> T:
@@ -94,12 +101,13 @@ def in_child(function: Callable[[], None]) -> None:
 
 
 def _wait() -> None:
-    _waited.extend(lock for lock in list(_whole) if lock.acquire(timeout=_PATIENCE))
+    held = _waited.setdefault(threading.get_ident(), [])
+    held.extend(lock for lock in list(_whole) if lock.acquire(timeout=_PATIENCE))
 
 
 def _go_on() -> None:
-    while _waited:
-        _waited.pop().release()
+    for lock in _waited.pop(threading.get_ident(), ()):
+        lock.release()
 
 
 def _renew() -> None:

@@ -245,7 +245,11 @@ static inline PyObject *make_node(PyObject *kind, PyObject *a, PyObject *b)
    takes little of the stack. (Not at once: an object with a __del__ that takes its time, in this
    thread or another, does not keep nodes waiting.) */
 static PyObject *dead = NULL;
-static int depth = 0;
+#ifdef _MSC_VER
+static __declspec(thread) int depth = 0; /* of nodes that this thread is in the middle of freeing */
+#else
+static _Thread_local int depth = 0;
+#endif
 #define DEEPEST 16
 
 #define NEXT_DEAD(o) FIELD(o, place_mark)
@@ -266,12 +270,13 @@ static inline void drop(PyObject *operand)
 static void node_dealloc(PyObject *o)
 {
     if (Py_TYPE(o) != node_type) Py_INCREF(Py_TYPE(o)); /* it may be gone before our turn comes */
-    if (depth >= DEEPEST) {
+    int *const deep = &depth; /* looked up once */
+    if (*deep >= DEEPEST) {
         await_freeing(o);
         return;
     }
     if (is_tracked(o)) PyObject_GC_UnTrack(o);
-    depth++;
+    ++*deep;
     for (;;) {
         PyTypeObject *type = Py_TYPE(o);
         PyObject *rare = FIELD(o, place_rare), *attributes = FIELD(o, place_attributes);
@@ -285,11 +290,8 @@ static void node_dealloc(PyObject *o)
         o = dead;
         dead = NEXT_DEAD(o);
     }
-    depth--;
+    --*deep;
 }
-
-/* A forked process has no other thread that goes on freeing. */
-static void forget_freeing(void) { depth = 0; }
 
 static int node_traverse(PyObject *o, visitproc visit, void *arg)
 {
