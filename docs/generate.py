@@ -40,9 +40,11 @@ points besides. (Where a result is a sum of terms that cancel, as in `sum` or in
 Over the whole range of floats, from the smallest to the largest, values are within 4 ulp times
 their condition number, first derivatives within 8 ulp times theirs, and second derivatives, by
 `hessian` or by `hvp`, within 16. (That number says how much a relative error of the arguments is
-magnified, and is at least 1; in second derivatives of `softmax`, arguments below 1 count as 1.)
-`tests/accuracy.py` measures it. Most rows that stand inside other operations are slopes, so that a
-second derivative is the first one of a row, within 8 ulp, and not a difference of large numbers.
+magnified, and is at least 1; in second derivatives of `softmax`, arguments below 1 count as 1.
+Where an entry of the matrix overflows, `hvp` has 0 times infinity in it and is nan; so is the
+second derivative of 0 divided by a number below 2.2e-308.) `tests/accuracy.py` measures it. Most
+rows that stand inside other operations are slopes, so that a second derivative is the first one of
+a row, within 8 ulp, and not a difference of large numbers.
 
 | operation | written as | label | sampled | conventions |
 |---|---|---|---|---|

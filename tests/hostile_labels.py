@@ -173,7 +173,10 @@ def lost_in_graphviz(made):
     picture = graphviz.Digraph()
     for k, label in enumerate(made):
         body = draw_dot(Value(1.0, (Value(2.0, label=label),), label or "op")).body
-        picture.body += [line.replace("n0", f"a{k}").replace("n1", f"b{k}") for line in body]
+        for line in body:
+            names, bracket, rest = line.partition("[")  # behind it is the label
+            names = names.replace("n0", f"a{k}").replace("n1", f"b{k}")
+            picture.body.append(names + bracket + rest)
     nodes = drawn_nodes(render(picture.source))
     lost = []
     for k, label in enumerate(made):

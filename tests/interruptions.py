@@ -149,6 +149,26 @@ def training_case(run, kind=Adam, leaves_no_trace=False, **options):
     return make
 
 
+def training_step(kind=SGD, reads=True, **options):
+    """A compiled step after another one, of which somebody has read the gradients, or nobody."""
+
+    def make():
+        used, unused = Value(2.0), Value(3.0)
+        optimizer = kind([used, unused], **options)
+        step = minigrad.train_step(lambda x: (x * used - 1.0) ** 2, optimizer, audit=False)
+
+        def look():
+            state = {name: list(numbers) for name, numbers in optimizer.state.items()}
+            return used.data, used.grad, unused.data, unused.grad, state, optimizer.steps
+
+        step(1.0)
+        if reads:
+            look()
+        return Case(lambda: step(2.0), look)
+
+    return make
+
+
 def load_state(training):
     averages = {"first": [1.0, 2.0, 3.0], "second": [4.0, 5.0, 6.0]}
     training.optimizer.load_state_dict({"optimizer": "Adam", "steps": 7, "state": averages})
@@ -191,6 +211,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "zero_grad of an optimiser": training_case(lambda t: t.optimizer.zero_grad()),
     "clip_grad_norm": training_case(lambda t: clip_grad_norm(t.parameters, 0.5)),
     "clip_grad_value": training_case(lambda t: clip_grad_value(t.parameters, 0.3)),
+    "training step": training_step(lr=0.1, momentum=0.9),
+    "training step, unread": training_step(reads=False, lr=0.1, momentum=0.9),
+    "training step with Adam": training_step(Adam, False, lr=0.1),
     "load_state_dict": training_case(load_state),
     "load_parameters": training_case(load_numbers),
 }

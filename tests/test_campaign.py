@@ -106,3 +106,23 @@ def test_a_wrong_question_is_answered_with_a_sentence():
     done = campaign("--only", "everything")
     assert done.returncode == 2
     assert "there is no section 'everything'; there are exact graphs" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--share", "nan"), ("--share", "2"), ("--processes", "0"), ("--json", "nowhere/x.json")],
+)
+def test_wrong_options_are_refused_before_anything_runs(arguments):
+    done = campaign(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("python -m bench.campaign: error: ")
+
+
+def test_a_record_that_is_none_is_refused(tmp_path):
+    path = tmp_path / "record"
+    path.write_bytes(b"\xffrubbish")
+    for where in (tmp_path, path):
+        done = campaign("--record", str(where), "--share", "0.001", "--only", "forks")
+        assert done.returncode == 1
+        assert len(done.stderr.splitlines()) == 1
+    assert path.read_bytes() == b"\xffrubbish"

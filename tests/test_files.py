@@ -186,6 +186,12 @@ def test_a_name_that_is_too_long_is_a_sentence(tmp_path, name):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_name_that_ends_like_a_folder_is_a_sentence(tmp_path):
+    with pytest.raises(IsADirectoryError, match="names a folder"):
+        write_atomically(f"{tmp_path}/x/", "text")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_folders_in_the_wrong_places(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")

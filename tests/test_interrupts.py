@@ -139,6 +139,48 @@ def test_a_signal_in_a_hand_written_step():
         before = graph.look()
 
 
+def test_a_label_that_cannot_be_shown_does_not_hide_the_error():
+    class Shy(str):
+        def __repr__(self):
+            raise ValueError("no")
+
+        __str__ = __repr__
+
+    x = Value(2.0)
+    out = Value(4.0, (x,), "out", label=Shy("shy"))
+
+    def step():
+        raise ZeroDivisionError
+
+    out._backward = step
+    with pytest.raises(ZeroDivisionError):
+        out.backward()
+    assert x.grad == 0.0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer")
+def test_a_signal_handler_may_read_in_the_middle_of_a_training_step():
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals come to the main thread")
+    a, b, seen = Value(2.0), Value(2.0), []
+    step = minigrad.train_step(lambda x: (x * a - 1.0) ** 2, SGD([a], lr=0.01), audit=False)
+    step(1.0)
+    before = signal.signal(signal.SIGALRM, lambda *_: seen.append((a.data, a.grad)))
+    rng = random.Random(3)
+    try:
+        for _ in range(300):
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-6, 5e-5))
+            for _ in range(3):
+                step(1.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    for _ in range(901):
+        b.data -= 0.01 * (2.0 * (b.data - 1.0))
+    assert a.data == pytest.approx(b.data, rel=1e-12)
+    assert seen
+
+
 def test_a_pass_inside_a_pass_is_refused_and_the_next_one_works():
     graph, x = Graph(by_hand=True), Value(2.0)
     out = Value(4.0, (x,), "inner")

@@ -235,6 +235,12 @@ def test_misuse_is_explained():
         def numbers():
             yield 1
 
+    with pytest.raises(TypeError, match="Model is a class; decorate its methods"):
+
+        @no_grad()
+        class Model:
+            pass
+
 
 def test_no_grad_stops_operations_of_ones_own():
     a = Value(2.0)

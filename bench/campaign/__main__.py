@@ -118,6 +118,10 @@ def main() -> int:
     for name in options.engines:
         if name not in here:
             parser.error(f"there is no engine {name!r} here; there are {', '.join(here)}")
+    if not 0.0 < options.share <= 1.0 or options.processes < 1:
+        parser.error("--share is a number above 0 and up to 1, --processes 1 or more")
+    if options.json and not options.json.absolute().parent.is_dir():
+        parser.error(f"there is no folder for {options.json}")
     console = Console(stderr=True)
     record = Record(options.record, options.fresh)
     missing = {name: SECTIONS[name].needs() for name in options.only or SECTIONS}

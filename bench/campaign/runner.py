@@ -46,9 +46,11 @@ class Record:
     def __init__(self, path: Path, fresh: bool) -> None:
         self.path, self.done = path, dict[str, Tally]()
         head = {"campaign": 1, "source": fingerprint()}
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise SystemExit(f"{path}: the record is a file, in a folder that is there.")
         if path.exists() and not fresh:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            if not lines or json.loads(lines[0]) != head:
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            if lines[:1] != [json.dumps(head)]:
                 raise SystemExit(
                     f"{path} has the lots of other code than this; give another file, or --fresh."
                 )

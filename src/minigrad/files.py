@@ -50,6 +50,8 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     """Write a file, text as UTF-8: a kill at any moment leaves the old or the new one, whole."""
     name = os.fspath(path)
     data = content if isinstance(content, bytes) else content.encode()
+    if not os.path.basename(name):
+        raise IsADirectoryError(errno.EISDIR, "this names a folder, not a file", name)
     folder = os.path.dirname(os.path.realpath(name))
     if not os.path.exists(folder):
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)

@@ -459,6 +459,11 @@ class _Mode:
                 f"@{name}() on a generator would be over before its first step; write "
                 f"`with {name}():` inside it."
             )
+        if isinstance(function, type):
+            raise TypeError(
+                f"@{name}() is for functions, and {function.__name__} is a class; decorate its "
+                "methods."
+            )
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)

@@ -18,7 +18,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from typing import Any, NoReturn
 
 from . import guard, ieee
@@ -730,7 +731,7 @@ def in_turn(function: Callable[..., Any], *arguments: Any) -> Any:
     if debts:
         settle()
     if not cython.compiled:
-        return _turns.run_here(_refuse_inner_pass, function, *arguments)
+        return _turns.run(_refuse_inner_pass, copy_context().run, function, *arguments)
     here = _this_thread()
     if _owner == here:
         _refuse_inner_pass()
@@ -1071,11 +1072,12 @@ def run_by_hand(node: Value, step: Callable[[], Any]) -> None:
     try:
         step()
     except BaseException as error:
-        error.add_note(
-            f"This came from the hand-written _backward of {node!r}, op {node._op!r}"
-            f"{f', label {node.label!r}' if node.label else ''}. Every .grad in the graph is as it "
-            "was before the pass."
-        )
+        with suppress(Exception):  # a label or an error of somebody's own may not like to be shown
+            error.add_note(
+                f"This came from the hand-written _backward of {node!r}, op {node._op!r}"
+                f"{f', label {node.label!r}' if node.label else ''}. Every .grad in the graph is "
+                "as it was before the pass."
+            )
         raise
 
 

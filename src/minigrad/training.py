@@ -16,21 +16,22 @@ optimiser when it is asked for its steps.
 
 from __future__ import annotations
 
-import threading
 from array import array
 from collections.abc import Callable
-from typing import Any
+from contextvars import copy_context
+from typing import Any, NoReturn
 
 import numpy as np
 
+from .bulk import data_of, grads_of, set_grads
 from .callables import Made
 from .compiled import Compiled
 from .compiler.pytree import Flat
 from .compiler.variant import Machine, Variant
-from .modes import in_strict, is_owed, owe, refuse_in_trace, settle
+from .modes import debts, in_strict, is_owed, owe, refuse_in_trace, settle
 from .optim import SGD, Adam, AdamW, Optimizer
 from .quick import first_changed, read_data, write_data, write_grads
-from .turns import forked, unforked
+from .turns import Turns
 
 __all__ = ["TrainStep", "train_step"]
 
@@ -58,8 +59,8 @@ class TrainStep(Made):
         self._loss = loss
         self.optimizer = optimizer
         self._options = {"backend": backend, "strict": strict, "audit": audit}
-        self._lock = forked(threading.RLock())  # one step at a time
-        self._hand = unforked(threading.Lock())  # while numbers go from hand to hand
+        self._steps = Turns()  # one at a time
+        self._hand = Turns()  # numbers go from hand to hand, one at a time
         self._owner: Machine | None = None  # who has the newest numbers; None: the Values
         self._running: Machine | None = None  # who has begun to compute gradients, and not moved
         self._prepare()
@@ -74,13 +75,15 @@ class TrainStep(Made):
         self.compiled = Compiled(self.function, leading=parameters, **self._options)
         self._turns: dict[Machine, _Turn] = {}
         self._unused = np.zeros(len(parameters))  # velocities, where there is no momentum
+        # The gradients of the step before, while they are computed anew.
+        self._before = memoryview(array("d", bytes(8 * len(parameters))))
         self._parameters = parameters  # at last: if it is not reached, the next step comes here
 
     def __call__(self, *args: Any, **kwargs: Any) -> float:
         """Take a step; of several threads, one after the other."""
         refuse_in_trace("takes a training step")
-        with self._lock:
-            return self._step(args, kwargs)
+        run: Callable[..., float] = copy_context().run
+        return self._steps.run(_refuse, run, self._step, args, kwargs)
 
     def _step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
         if first_changed(b"l", [self.optimizer.parameters], [self._parameters], 0) >= 0:
@@ -94,11 +97,17 @@ class TrainStep(Made):
 
     def _eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
         """The same without a program: inside strict(), or with an optimiser of somebody else's."""
-        self.optimizer.zero_grad()
-        loss = self.compiled(*args, **kwargs)
-        loss = loss[0] if isinstance(loss, tuple) else loss
-        loss.backward()
-        self.optimizer.step()
+        data, grads = data_of(self._parameters), grads_of(self._parameters)
+        try:
+            self.optimizer.zero_grad()
+            loss = self.compiled(*args, **kwargs)
+            loss = loss[0] if isinstance(loss, tuple) else loss
+            loss.backward()
+            self.optimizer.step()
+        except BaseException:
+            if data_of(self._parameters) == data:  # not taken: gradients, too, are as before
+                set_grads(self._parameters, grads)
+            raise
         number: float = loss.data
         return number
 
@@ -115,20 +124,29 @@ class TrainStep(Made):
         turn = self._ready(machine, variant.backend)
         if self._owner is None or (others and is_owed(but=self._settle)):
             settle()  # before the lock, which settling wants as well
-        with self._hand:
-            owner = self._owner  # as it is now: somebody may have settled meanwhile
-            self._running = machine
-            if owner is None:
-                owe(self._settle)  # in advance: once the parameters move, it has to be known
-                read_data(self._parameters, values)
-            elif owner is not machine:
-                values[:count] = owner.values[:count]
-            if others:
-                read_data(others, values[count:])
-            self.optimizer._turn = turn
-            failed = machine.step(flat.numbers, turn.rule)
-            turn.count()
-            return None if failed >= 0 else (values.item(program.results[0]),)
+        failed: int = self._hand.run(_refuse, self._move, machine, turn, others, flat.numbers)
+        return None if failed >= 0 else (values.item(program.results[0]),)
+
+    def _move(self, machine: Machine, turn: _Turn, others: tuple[Any, ...], inputs: Any) -> int:
+        """Have a machine take a step; return -1, or the guard that failed."""
+        values, count = machine.values, len(self._parameters)
+        owner = self._owner  # as it is now: somebody may have settled meanwhile
+        if owner is machine and self._running is not machine:
+            self._before[:] = turn.grads
+        self._running = machine
+        if owner is None:
+            owe(self._settle)  # in advance: once the parameters move, it has to be known
+            read_data(self._parameters, values)
+        elif owner is not machine:
+            values[:count] = owner.values[:count]
+        if others:
+            read_data(others, values[count:])
+        self.optimizer._turn = turn
+        failed: int = machine.step(inputs, turn.rule)
+        turn.count()
+        if not debts:  # a signal handler has asked for the numbers meanwhile
+            owe(self._settle)
+        return failed
 
     def _ready(self, machine: Machine, backend: Any) -> _Turn:
         """What the machine is to do to the parameters, and the state that it will update."""
@@ -168,20 +186,29 @@ class TrainStep(Made):
 
     def _settle(self) -> None:
         """Give the Values their numbers and gradients back."""
-        with self._hand:
-            turn = self.optimizer._turn
-            if isinstance(turn, _Turn) and turn.step is self:  # it was interrupted
-                turn.count()
-            machine = self._owner
-            if machine is None:
-                return
-            count, start = len(self._parameters), machine.program.adjoints
-            grads = machine.values[start : start + count]
-            if self._running is machine:  # it has begun anew, and did not come to the end
-                grads = np.zeros(count)  # as after zero_grad(), with which a step begins
-            write_data(self._parameters, machine.values)
-            write_grads(self._parameters, grads)
-            self._owner = None
+        self._hand.run(self._give_back, self._give_back)
+
+    def _give_back(self) -> None:
+        turn = self.optimizer._turn
+        if isinstance(turn, _Turn) and turn.step is self:  # it was interrupted
+            turn.count()
+        machine = self._owner
+        if machine is None:
+            return
+        # If it has begun anew and did not come to the end, gradients are those of the step before.
+        is_begun = self._running is machine
+        start = machine.program.adjoints
+        grads = self._before if is_begun else machine.values[start : start + len(self._parameters)]
+        write_data(self._parameters, machine.values)
+        write_grads(self._parameters, np.asarray(grads))
+        self._owner = None
+
+
+def _refuse() -> NoReturn:
+    raise RuntimeError(
+        "a training step was asked for in the middle of the same one, by the loss or by a signal "
+        "handler. A handler may set a flag, to be looked at between steps."
+    )
 
 
 _STEP = Optimizer.step
@@ -202,18 +229,22 @@ def _is_known(optimizer: Optimizer) -> bool:
 class _Turn:
     """A step that a machine takes, and what is to be done, once, when it is taken."""
 
-    __slots__ = ("machine", "rule", "state", "step", "steps")
+    __slots__ = ("grads", "machine", "rule", "state", "step", "steps")
 
     def __init__(self, step: TrainStep, machine: Machine, rule: Any) -> None:
         self.step, self.machine, self.rule = step, machine, rule
+        start = machine.program.adjoints
+        self.grads = machine.values.data[start : start + len(step._parameters)]
         self.steps = 0  # that were taken before
         self.state: dict[str, Any] = {}  # of the optimiser, afterwards
 
     def complete(self) -> None:
         """Count the step when it is over."""
-        with self.step._hand:
-            if self.step.optimizer._turn is self:  # else somebody has counted it meanwhile
-                self.count()
+        self.step._hand.run(self._complete, self._complete)
+
+    def _complete(self) -> None:
+        if self.step.optimizer._turn is self:  # else somebody has counted it meanwhile
+            self.count()
 
     def count(self) -> None:
         """Count the step if it is taken. Interrupted, all of this can be done again."""

@@ -14,33 +14,36 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable
-from contextvars import Context, copy_context
+from contextvars import Context
 from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["PAUSE", "Turns", "forked", "in_child", "unforked"]
+__all__ = ["PAUSE", "Turns", "forked", "in_child"]
 
 T = TypeVar("T")
 
 PAUSE = 2e-4  # seconds between two looks whether it is our turn
-_PATIENCE = 10.0  # seconds that a fork waits: its thread may itself be what somebody waits for
+
+
+_turns: weakref.WeakSet[Turns] = weakref.WeakSet()
+_locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class Turns:
     """Calls of which one runs at a time; others wait."""
 
     def __init__(self) -> None:
-        self._renew()
-        in_child(self._renew)
+        self._context = Context()
+        _turns.add(self)
 
     def run(self, inside: Callable[[], T], function: Callable[..., T], *arguments: Any) -> T:
         """Call a function when it is our turn; from the middle of our own turn, call `inside`.
 
-        No context variable of the caller's is set in there.
+        No context variable of the caller's is set in there; `copy_context().run` as the function,
+        and the real one as its argument, keeps them.
         """
         while True:
             context = self._context
@@ -53,11 +56,6 @@ class Turns:
                 return inside()
             time.sleep(PAUSE)
 
-    def run_here(self, inside: Callable[[], T], function: Callable[..., T], *arguments: Any) -> T:
-        """The same with all context variables as they are; what is set in there stays there."""
-        run: Callable[..., T] = copy_context().run
-        return self.run(inside, run, function, *arguments)
-
     def _is_ours(self, frame: FrameType | None) -> bool:
         """Tell whether a call was made in our own turn; not who holds it, but where we are."""
         while frame is not None:
@@ -66,17 +64,13 @@ class Turns:
             frame = frame.f_back
         return False
 
-    def _renew(self) -> None:
-        """Begin; or begin anew in a forked process, where whoever else had a turn is gone."""
+    def renew(self) -> None:
+        """Begin anew in a forked process, where whoever else had a turn is gone."""
         if not self._is_ours(sys._getframe()):
             self._context = Context()
 
 
 # ---- forks ----------------------------------------------------------------------------------
-
-_locks: weakref.WeakSet[Any] = weakref.WeakSet()
-_whole: weakref.WeakSet[Any] = weakref.WeakSet()
-_waited: dict[int, list[Any]] = {}  # by the thread that forks
 
 
 def forked(lock: T) -> T:
@@ -85,37 +79,18 @@ def forked(lock: T) -> T:
     return lock
 
 
-def unforked(lock: T) -> T:
-    """The same, and no fork while the lock is held: the child would see something half done.
-
-    Only for what is soon over and waits for nobody.
-    """
-    _whole.add(lock)
-    return forked(lock)
-
-
 def in_child(function: Callable[[], None]) -> None:
     """Have a function called in every forked process."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=function)
 
 
-def _wait() -> None:
-    held = _waited.setdefault(threading.get_ident(), [])
-    held.extend(lock for lock in list(_whole) if lock.acquire(timeout=_PATIENCE))
-
-
-def _go_on() -> None:
-    for lock in _waited.pop(threading.get_ident(), ()):
-        lock.release()
-
-
 def _renew() -> None:
-    _waited.clear()
+    for turns in list(_turns):
+        turns.renew()
     for lock in list(_locks):
         if not getattr(lock, "_is_owned", bool)():  # an RLock knows whose it is
             lock._at_fork_reinit()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_renew)
+in_child(_renew)

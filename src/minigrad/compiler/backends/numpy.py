@@ -90,7 +90,7 @@ class _Rule:
         steps, new, *averages = self._noted
         values[self.first : self.first + self.count] = new
         for kept, numbers in zip(self._averages(), averages, strict=True):
-            np.asarray(kept)[:] = numbers
+            memoryview(kept)[:] = numbers  # NumPy, short of memory, may write into a copy
         self.steps = steps
         self._noted = None
 
