@@ -35,17 +35,18 @@ minigrad selftest
 """
 
 NOTES = """
-What the others do differently is mostly by design, and it shows what a promise costs to keep:
+What the others do differently is mostly by design, and shows what a promise is worth:
 
 - *a second pass*: micrograd keeps the gradients of interior nodes between passes, so that a second
   `backward()` over the same graph counts them again.
-- *interrupts*: micrograd's gradients are half done where its pass was interrupted. PyTorch hands
-  gradients to the leaves as it gets there.
-- *forks*: PyTorch's documentation advises against forking a process that runs threads.
-- *operations*: PyTorch and JAX compute slopes by formulas that cancel or overflow at some points,
-  such as the second derivative of tanh near 0. JAX also takes numbers below 2.2e-308 for 0.
-- *memory*: micrograd's nodes refer to themselves in a circle, and wait for the garbage collector,
+- *graphs against 60 digits*, *operations*: PyTorch and JAX compute some slopes by formulas that
+  cancel or overflow, such as the second derivative of tanh near 0. JAX, as XLA compiles it, also
+  takes numbers below 2.2e-308 for 0.
+- *memory*: micrograd's nodes refer to themselves in a circle and wait for the garbage collector,
   which is off in this test.
+- *readers*, *interrupts*: micrograd adds to `.grad` as it goes, so that a reader sees half of a
+  sum, and a pass that was interrupted leaves one behind.
+- *forks*: PyTorch's child may wait for ever for a thread that is not there.
 """
 
 ULPS = """
