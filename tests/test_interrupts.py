@@ -118,7 +118,7 @@ def test_signals_at_random_times_of_passes(by_hand):
         signal.signal(signal.SIGALRM, before)
 
 
-def test_a_signal_in_a_hand_written_step():
+def test_a_signal_in_a_hand_written_step(request):
     graph, x = Graph(by_hand=True), Value(2.0)
     out = Value(8.0, (x, graph.root), "cube")
 
@@ -128,6 +128,8 @@ def test_a_signal_in_a_hand_written_step():
         signal.raise_signal(signal.SIGINT)
 
     out._backward = step
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, handler))
     before = graph.look()
     for call in (out.backward, lambda: grad(out * 2, x)):
         with pytest.raises(KeyboardInterrupt) as caught:

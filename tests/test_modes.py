@@ -8,6 +8,7 @@ import gc
 import inspect
 import math
 import re
+import sys
 import threading
 import time
 
@@ -195,6 +196,34 @@ def test_one_mode_in_many_threads():
     assert not any(wrong)
     modes.tidy_up()
     assert not modes.open_blocks
+
+
+def test_reads_while_others_open_and_close_blocks():
+    """What is open in other threads is looked at in one go."""
+    x, over, failures = Value(2.0), threading.Event(), []
+
+    def work():
+        try:
+            while not over.is_set():
+                with no_grad():
+                    x.data  # noqa: B018
+        except RuntimeError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(20_000):
+            x.data  # noqa: B018
+    finally:
+        over.set()
+        sys.setswitchinterval(interval)
+        for thread in threads:
+            thread.join()
+    assert failures == []
 
 
 def test_a_record_decorates():

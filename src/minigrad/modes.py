@@ -144,9 +144,9 @@ def _innermost(setting: Setting) -> Any:
         if block.is_open():
             return block.on
         block = block.outer
-    oldest = next(iter(open_blocks), None)
-    if oldest is not None and not oldest.is_held():  # a `with` has closed it since
-        tidy_up()
+    for oldest in tuple(open_blocks)[:1]:  # in one go: another thread may open or close one
+        if not oldest.is_held():  # a `with` has closed it since
+            tidy_up()
     return None
 
 
