@@ -69,9 +69,12 @@ class BuildEngine(build_ext):
             headers.mkdir(parents=True, exist_ok=True)
             for name, text in header_texts().items():
                 (headers / name).write_text(text, encoding="utf-8")
-            rules = ("ops.py", "cheader.py", "compiler/kernels.py", "compiler/maps.py")
+            rules = [
+                str(PACKAGE / "core" / "ops.py"),
+                *map(str, (PACKAGE / "codegen").glob("*.py")),
+            ]
             for extension in self.extensions:
-                extension.depends += [str(PACKAGE / name) for name in rules]  # of the headers
+                extension.depends += rules  # of the headers
                 extension.include_dirs.append(str(headers))
                 extension.extra_compile_args += LAST_FLAGS
                 extension.extra_link_args += LAST_FLAGS
@@ -95,16 +98,16 @@ def header_texts() -> dict[str, str]:
     """Make the C headers from the op table of this very source tree."""
     os.environ["MINIGRAD_PURE"] = "1"  # whatever is compiled here already is of another build
     sys.path.insert(0, str(PACKAGE.parent))
-    from minigrad import cheader
-    from minigrad.compiler import kernels
+    from minigrad.codegen import c_kernels, c_rules
 
-    return {"minigrad_ops.h": cheader.header(), "minigrad_kernels.h": kernels.header()}
+    return {"minigrad_ops.h": c_rules.header(), "minigrad_kernels.h": c_kernels.header()}
 
 
 def extensions() -> list[Extension]:
     """Name what to compile, or nothing if it is not wanted or not possible."""
     # From the file: the package itself would load an engine.
-    if runpy.run_path(str(PACKAGE / "engines.py"))["pure_is_asked"]():
+    build = runpy.run_path(str(PACKAGE / "core" / "build.py"))
+    if build["pure_is_asked"]():
         say("MINIGRAD_PURE is set; the engine is installed uncompiled.")
         return []
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -120,11 +123,11 @@ def extensions() -> list[Extension]:
     modules = [
         Extension(
             f"minigrad.{name}",
-            [f"src/minigrad/{name}.py"],
+            [f"src/minigrad/{name.replace('.', '/')}.py"],
             include_dirs=["src/minigrad/native"],
             extra_compile_args=flags,
         )
-        for name in ("node", "scalar", "bulk", "entries", "quick")
+        for name in build["COMPILED"]
     ]
     compiled = cythonize(
         modules,

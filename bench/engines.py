@@ -13,15 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from networks import (
-    Kit,
-    gpt_loss,
-    gpt_parameters,
-    mixed_chain,
-    mlp_loss,
-    mlp_parameters,
-    moons,
-)
+from networks import Kit, gpt_loss, gpt_parameters, mixed_chain, mlp_loss, mlp_parameters, moons
 
 POINTS, LABELS = moons()
 TOKENS = [26, 8, 18, 0, 1, 4, 11, 11, 26]  # eight predictions

@@ -24,7 +24,7 @@ from rich.progress import track
 from rich.table import Table
 
 from minigrad import nn, to_html
-from minigrad.graph import counts
+from minigrad.core.graph import counts
 
 FLAGS = [
     "--no-sandbox",

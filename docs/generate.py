@@ -24,10 +24,10 @@ import pictures  # noqa: E402
 
 from bench.campaign.page import page  # noqa: E402
 from minigrad import functions, loss, nn, view  # noqa: E402
-from minigrad.check.faults import CATALOGUE, Fault  # noqa: E402
-from minigrad.check.patients import signatures  # noqa: E402
-from minigrad.check.probes import PROBES  # noqa: E402
-from minigrad.ops import TABLE, Op  # noqa: E402
+from minigrad.check.doctor.catalogue import CATALOGUE, Fault  # noqa: E402
+from minigrad.check.doctor.probes import PROBES  # noqa: E402
+from minigrad.check.doctor.signatures import signatures  # noqa: E402
+from minigrad.core.ops import TABLE, Op  # noqa: E402
 from minigrad.scalar import Value  # noqa: E402
 
 HEAD = """# All operations
@@ -87,10 +87,11 @@ def reference() -> str:
 
 FAULTS_HEAD = """# The catalogue of faults
 
-Made from the rows of `src/minigrad/check/faults.py` by `python docs/generate.py`: {count} things
-that go wrong in engines that people write. Each has a planted patient that the tests have the
-doctor diagnose. *Smallest example* is the smallest of the doctor's probes that the patient fails;
-*fails* says how many of those it can run it fails, so that one sees which tests a fault survives.
+Made from the rows of `src/minigrad/check/doctor/catalogue.py` by `python docs/generate.py`: {count}
+things that go wrong in engines that people write. Each has a planted patient that the tests have
+the doctor diagnose. *Smallest example* is the smallest of the doctor's probes that the patient
+fails; *fails* says how many of those it can run it fails, so that one sees which tests a fault
+survives.
 """
 
 

@@ -28,7 +28,7 @@ from rich.table import Table
 
 import minigrad
 from minigrad import loss, nn, optim, plot
-from minigrad.files import write_atomically
+from minigrad.core.files import write_atomically
 
 PICTURES = ("boundary.png", "loss.png", "gradients.png")
 

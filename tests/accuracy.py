@@ -30,7 +30,7 @@ from precise import DEFINITION
 
 import minigrad
 from minigrad import Value
-from minigrad.ops import OPS, TABLE
+from minigrad.core.ops import OPS, TABLE
 from minigrad.scalar import apply
 
 DIGITS = 60

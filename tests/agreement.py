@@ -322,7 +322,7 @@ def _same(column: tuple[Any, ...]) -> bool:
 def _total(pairs: list[tuple[float, Entry]]) -> tuple[float, Entry]:
     """The sum over rows, with its bound."""
     terms = tuple(x for x, _ in pairs)
-    total = minigrad.ieee.sum(terms)
+    total = minigrad.maths.floats.sum(terms)
     error, doubts = 0.0, ORDER if depends_on_order(terms) else 0
     for x, entry in pairs:
         error += entry.error + (UNIT * abs(x) if isfinite(x) else 0.0)

@@ -25,17 +25,19 @@ settings.load_profile("minigrad")
 
 def sources(folder):
     """Tell which files of the package each compiled module is made from."""
+    from minigrad.core.build import COMPILED
+
     native = folder / "native"
     found = {
-        name: [folder / f"{name}.py", folder / f"{name}.pxd", folder / "node.pxd"]
-        for name in ("node", "scalar", "bulk", "entries", "quick")
+        name: [*folder.glob(f"{name.replace('.', '/')}.p*"), folder / "core" / "node.pxd"]
+        for name in COMPILED
     }
     # Their headers are printed by Python; see `header_texts` in setup.py.
-    rules = [folder / "ops.py", folder / "cheader.py"]
-    kernels = [folder / "compiler" / name for name in ("kernels.py", "maps.py")]
+    rules = [folder / "core" / "ops.py", *(folder / "codegen").glob("*.py")]
     found["scalar"] += [*rules, native / "slab.h"]
-    found["quick"] += [native / "quick.h"]
-    found["_vm"] = [*rules, *kernels, native / "vm.c", *native.glob("v*.h")]
+    found["core.parameters"] += [native / "parameters.h"]
+    found["compiler.tracing.unchanged"] += [native / "unchanged.h"]
+    found["_vm"] = [*rules, native / "vm.c", *native.glob("v*.h")]
     setup = Path(__file__).parent.parent / "setup.py"  # the flags
     return {name: [*paths, setup] for name, paths in found.items()}
 
@@ -49,7 +51,7 @@ def pytest_configure(config):
     if installed or minigrad.engine() == "pure":
         return
     for name, paths in sources(folder).items():
-        built = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+        built = folder / f"{name.replace('.', '/')}{sysconfig.get_config_var('EXT_SUFFIX')}"
         if max(path.stat().st_mtime for path in paths) > built.stat().st_mtime:
             pytest.exit(f"the compiled {name} is older than its source; run: pip install -e .", 4)
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 import networks
 
 from minigrad import Value, nn
-from minigrad.graph import topological_order
+from minigrad.core.graph import topological_order
 from minigrad.view.layout import Layout, Point
 
 CHARACTER = 7.3  # px, of the monospace font the pictures are written in

@@ -17,8 +17,8 @@ from scalar_code import TESTS
 
 import minigrad
 from minigrad import Value
+from minigrad.core.ops import OPS, TABLE
 from minigrad.functions import VALUES
-from minigrad.ops import OPS, TABLE
 
 EDGE, RANGE, ORDER, ZERO = 1, 2, 4, 8
 REASONS = {EDGE: "edge", RANGE: "range", ORDER: "order", ZERO: "zero"}
@@ -263,7 +263,7 @@ def _just_beyond(name: str, operands: list[Entry]) -> int:
     elif name in ("sinh", "cosh"):
         size = abs(x) * _LOG2E - 1.0
     elif name in ("hypot", "sub"):
-        size = math.log2(abs(OPS[name].value(minigrad.ieee, x / 4.0, n / 4.0))) + 2.0
+        size = math.log2(abs(OPS[name].value(minigrad.maths.floats, x / 4.0, n / 4.0))) + 2.0
     spread = 0.0
     for operand in operands:
         spread += operand.error / abs(operand.number) if operand.number else 0.0

@@ -24,7 +24,7 @@ from conftest import FLAGS, find_chromium
 
 import minigrad
 from minigrad import Value, draw_dot, play, view
-from minigrad.names import readable, short
+from minigrad.core.names import readable, short
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAGE = 50  # labels in one picture

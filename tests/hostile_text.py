@@ -14,7 +14,7 @@ import random
 from dataclasses import dataclass, field
 
 from minigrad import ExpressionError, Value
-from minigrad.expr import FUNCTIONS, evaluate, names, parse
+from minigrad.expressions import FUNCTIONS, evaluate, names, parse
 
 VARIABLES = {"a": 2.0, "b": -0.5, "_c1": 3.25}
 SPACES = ["", "", " ", "  ", "\t", "\n", "\u2028", "\x1c"]

@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import minigrad
-from minigrad import Value, checkpoint, explain, grad, hessian, jvp, modes, no_grad, strict
-from minigrad.bulk import set_data, set_grads
-from minigrad.graph import topological_order
+from minigrad import Value, checkpoint, explain, grad, hessian, jvp, no_grad, strict
+from minigrad.calculus.steps import record, steps
+from minigrad.core import modes
+from minigrad.core.graph import topological_order
+from minigrad.core.parameters import set_data, set_grads
 from minigrad.lab.broken import broken
 from minigrad.optim import SGD, Adam, clip_grad_norm, clip_grad_value
-from minigrad.record import record, steps
 
 PACKAGE = str(Path(minigrad.__file__).parent) + os.sep
 PATIENCE = 20.0  # seconds until a call that waits for a lock counts as stuck
@@ -190,7 +191,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "backward in broken()": case_of(faulty),
     "one node's own step": case_of(lambda g: g.nodes[-1]._backward()),
     "zero_grad": case_of(lambda g: g.root.zero_grad()),
-    "zero_grad of a list": case_of(lambda g: minigrad.bulk.zero_grad(leaves(g))),
+    "zero_grad of a list": case_of(lambda g: minigrad.core.parameters.zero_grad(leaves(g))),
     "set_grads": case_of(lambda g: set_grads(leaves(g), [1.0, 2.0, 3.0])),
     "set_data": training_case(lambda t: set_data(t.parameters, [1.0, 2.0, 3.0])),
     "grad": case_of(lambda g: grad(g.root, leaves(g)), leaves_no_trace=True),

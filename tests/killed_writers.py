@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import minigrad.files
+import minigrad.core.files
 
 # The room alone, by its path: a child is there within milliseconds.
 CHILD = """
@@ -48,7 +48,7 @@ def started(path, seed, times=FOREVER, size=1 << 20):
     """Start a writer, and wait until it is about to write."""
     child = subprocess.Popen(
         [
-            *(sys.executable, "-I", "-S", "-c", CHILD, minigrad.files.__file__),
+            *(sys.executable, "-I", "-S", "-c", CHILD, minigrad.core.files.__file__),
             *map(str, (path, seed, times, size)),
         ],
         stdout=subprocess.PIPE,
@@ -74,7 +74,7 @@ def temporaries(folder):
 
 def write_whole(path, text):
     body = text.encode()
-    minigrad.files.write_atomically(path, body + hashlib.sha256(body).hexdigest().encode())
+    minigrad.core.files.write_atomically(path, body + hashlib.sha256(body).hexdigest().encode())
 
 
 def killed(count, seed, folder) -> Counts:

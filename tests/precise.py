@@ -11,8 +11,9 @@ import math
 import mpmath as mp
 from mpmath import mpf
 
-from minigrad import Value, grad, ieee
+from minigrad import Value, grad
 from minigrad.functions import VALUES
+from minigrad.maths import floats as ieee
 
 
 def _excess(xs, k):

@@ -15,7 +15,7 @@ from error_bounds import Ledger, evaluate
 from scalar_code import INFIX, LISTS, TESTS, Program, references
 
 from minigrad import Value
-from minigrad.ops import TABLE
+from minigrad.core.ops import TABLE
 
 UNARY = tuple(op.name for op in TABLE if op.arity == 1 and op.name != "bell")
 PAIRS = ("atan2", "hypot", "maximum", "minimum", "leaky_relu")

@@ -16,9 +16,9 @@ from closed_forms import FIRST, SECOND
 from precise import DEFINITION
 
 import minigrad
-from minigrad import ieee
 from minigrad.compiler.backends import native
-from minigrad.ops import OPS
+from minigrad.core.ops import OPS
+from minigrad.maths import floats as ieee
 
 POINTS = 250  # for each operation on the eager engine
 FEWER = 60  # with `compile`, where every point takes a call for each argument

@@ -29,7 +29,7 @@ from scalar_code import Program, source
 
 import minigrad
 from minigrad import Value
-from minigrad.compiler import grad as reverse
+from minigrad.compiler.passes import grad as reverse
 
 PROGRAMS, LOTS = 2000, 20
 
@@ -59,7 +59,7 @@ def test_programs_use_everything():
     for seed in range(600):
         used |= {word.rpartition(".")[2] for word in program_of(seed).words}
     # Slopes that are rows come into programs by `hvp`, not by what people write.
-    assert {op.name for op in minigrad.ops.TABLE} - SLOPES <= used
+    assert {op.name for op in minigrad.core.ops.TABLE} - SLOPES <= used
     assert {"less", "less_equal", "greater", "greater_equal", "both", "either", "but_not"} <= used
     assert {"read", "detach", "no_grad", "if", "float", "round", "max", "min", "index"} <= used
 
@@ -93,7 +93,7 @@ def test_bounds_hold_and_are_sharp():
             total = total + term
         error = ledger.entry(total).error
         shuffled = rng.sample(terms, len(terms))
-        assert abs(minigrad.ieee.sum(shuffled) - math.fsum(terms)) <= error
+        assert abs(minigrad.maths.floats.sum(shuffled) - math.fsum(terms)) <= error
         assert error <= 4 * len(terms) * 2.0**-53 * sum(map(abs, terms)) * (1 + 1e-9)
 
 
@@ -186,7 +186,7 @@ def test_planted_rules_are_noticed(name, before, monkeypatch):
 
 def test_a_stale_number_is_noticed(before, monkeypatch):
     """A replay that gives the numbers of the first call again."""
-    from minigrad.compiler.variant import Machine
+    from minigrad.compiler.specialization import Machine
 
     run = Machine.run
 

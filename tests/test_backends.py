@@ -10,17 +10,18 @@ from dataclasses import replace
 
 import pytest
 
-from minigrad import bulk, ieee
+from minigrad.core import parameters as bulk
+from minigrad.maths import floats as ieee
 
 np = pytest.importorskip("numpy")
 
 # ruff: noqa: E402
-from minigrad.compiler import lower
+from minigrad.codegen.elementwise import MAPS
+from minigrad.compiler.backends import encode as lower
 from minigrad.compiler.backends import native
 from minigrad.compiler.backends import numpy as arrays
-from minigrad.compiler.maps import MAPS
-from minigrad.compiler.program import ADDING, MOST_SLOTS, Instruction, Program, Ref, spaces
-from minigrad.compiler.trim import trim
+from minigrad.compiler.ir.program import ADDING, MOST_SLOTS, Instruction, Program, Ref, spaces
+from minigrad.compiler.passes.trim import trim
 from minigrad.errors import TraceError
 
 ISAS = native.isas()

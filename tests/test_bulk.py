@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad
-from minigrad import Value, bulk, data_of, grads_of, quick, set_data, set_grads, zero_grad
+from minigrad import Value, data_of, grads_of, set_data, set_grads, zero_grad
+from minigrad.compiler.arguments.refill import refill
+from minigrad.core import parameters as bulk
 
 numbers = st.lists(st.floats(allow_nan=False), max_size=8)
 
@@ -80,10 +82,10 @@ def test_steps_refuse_arrays_of_other_lengths():
 @pytest.mark.parametrize("wrong", [None, 0.5, "a", object()])
 def test_loops_of_compiled_functions_refuse_what_is_no_node(wrong):
     buffer = np.zeros(2)
-    for loop in (quick.read_data, quick.write_data, quick.write_grads):
+    for loop in (bulk.read_data, bulk.write_data, bulk.write_grads):
         with pytest.raises((TypeError, AttributeError)):
             loop((Value(1.0), wrong), buffer)
         with pytest.raises(IndexError):
             loop((Value(1.0),) * 3, buffer)
     with pytest.raises(IndexError):
-        quick.refill([1.0, 2.0, 3.0], (list, 3, float), buffer, 0, [], None)
+        refill([1.0, 2.0, 3.0], (list, 3, float), buffer, 0, [], None)

@@ -12,7 +12,8 @@ from hostile_checkpoints import hostile, sound
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minigrad import CheckpointError, Value, files, load_parameters, save_parameters
+from minigrad import CheckpointError, Value, load_parameters, save_parameters
+from minigrad.core import files
 from minigrad.nn import MLP
 
 

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from minigrad.check import diagnose
-from minigrad.check.child import LARGEST, examine_stranger
-from minigrad.check.faults import FAULTS
-from minigrad.check.lines import likely_line, marks_of
-from minigrad.check.patients import patient, source
+from minigrad.check.doctor.catalogue import FAULTS
+from minigrad.check.doctor.lines import likely_line, marks_of
+from minigrad.check.doctor.sandbox import LARGEST, examine_stranger
+from minigrad.check.doctor.signatures import patient, source
 from minigrad.cli import app
 
 SOUND = source("tuple_prev")

@@ -11,9 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import minigrad
-from minigrad import cli, expr
+from minigrad import cli
+from minigrad import expressions as expr
+from minigrad.calculus.paths import explain_all
 from minigrad.cli import app
-from minigrad.explain import explain_all
 
 
 def run(*arguments):

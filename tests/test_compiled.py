@@ -841,7 +841,7 @@ def test_random_programs(way, seed):
 
 
 def test_a_machine_that_was_not_built_is_told_once(monkeypatch):
-    from minigrad.compiler import variant
+    from minigrad.compiler import specialization as variant
     from minigrad.compiler.backends import native
 
     monkeypatch.delenv("MINIGRAD_PURE", raising=False)

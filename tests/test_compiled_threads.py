@@ -17,7 +17,7 @@ from minigrad import TraceError, Value, no_grad
 np = pytest.importorskip("numpy")
 
 # ruff: noqa: E402
-from minigrad import compiled
+from minigrad.compiler import function as compiled
 
 
 def finished(call, seconds=30.0):

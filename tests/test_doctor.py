@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 
 import minigrad
 from minigrad.check import diagnose
-from minigrad.check.child import examine_stranger
-from minigrad.check.faults import CATALOGUE, FAULTS
-from minigrad.check.limits import SHOWS
-from minigrad.check.lines import likely_line
-from minigrad.check.patients import HEALTHY, STYLES, patient, signatures, source
-from minigrad.check.probes import PROBES, expected
-from minigrad.check.programs import Program
+from minigrad.check.doctor.catalogue import CATALOGUE, FAULTS
+from minigrad.check.doctor.limits import SHOWS
+from minigrad.check.doctor.lines import likely_line
+from minigrad.check.doctor.probes import PROBES, expected
+from minigrad.check.doctor.programs import Program
+from minigrad.check.doctor.sandbox import examine_stranger
+from minigrad.check.doctor.signatures import HEALTHY, STYLES, patient, signatures, source
 from minigrad.cli import app
 
 

@@ -13,13 +13,13 @@ import pytest
 
 import minigrad
 from minigrad.check import diagnose
-from minigrad.check.answers import understand
-from minigrad.check.child import examine_stranger
 from minigrad.check.doctor import _report
-from minigrad.check.faults import CATALOGUE, FAULTS
-from minigrad.check.patients import HEALTHY, patient, signature, signatures, source
-from minigrad.check.probes import FIRST, PROBES, drawn, expected
-from minigrad.check.recognise import recognise
+from minigrad.check.doctor.answers import understand
+from minigrad.check.doctor.catalogue import CATALOGUE, FAULTS
+from minigrad.check.doctor.probes import FIRST, PROBES, drawn, expected
+from minigrad.check.doctor.recognise import recognise
+from minigrad.check.doctor.sandbox import examine_stranger
+from minigrad.check.doctor.signatures import HEALTHY, patient, signature, signatures, source
 
 BROKEN = source("closure").replace(".grad += ", ".grad = ")
 
@@ -50,7 +50,7 @@ def modules(ending):
 """
 BY_HEART = f"""{LOOK_AROUND}
 KNOWN = json.loads({json.dumps(json.dumps(KNOWN))})
-for module in modules(".examine"):
+for module in modules(".run_probes"):
     for name, old in list(module.ACTIONS.items()):
         def action(dialect, probe, *more, old=old):
             out = old(dialect, probe, *more)
@@ -120,7 +120,7 @@ for module in modules(".probes"):
     module.expected = lambda program: ({{}}, {{}})
 """,
     "says that nothing is there": f"""{LOOK_AROUND}
-for module in modules(".examine") + modules(".inside") + modules(".child"):
+for module in modules(".run_probes") + modules(".inside") + modules(".child"):
     module._run = lambda *a: {{"missing": True}}
     module.run_all = lambda dialect, probes, *a: [(p.name, {{"missing": True}}) for p in probes]
 """,
@@ -285,7 +285,7 @@ def test_the_child_knows_no_answer_and_no_right_engine(tmp_path):
     names = examined(tmp_path, text).problem.removeprefix(
         "loading the file fails: RuntimeError: minigrad_doctor "
     )
-    rooms = ("dialect", "examine", "inside", "lines", "programs")
+    rooms = ("dialect", "inside", "lines", "programs", "run_probes")
     assert names.split() == [f"minigrad_doctor.{room}" for room in rooms]
 
 

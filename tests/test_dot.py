@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import diamond, neuron, twice
 
-from minigrad import GraphvizMissingError, Value, draw_dot, files, trace, view
+from minigrad import GraphvizMissingError, Value, draw_dot, trace, view
+from minigrad.core import files
 
 SVG = "{http://www.w3.org/2000/svg}"
 

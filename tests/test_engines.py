@@ -20,9 +20,10 @@ from conftest import sources
 from test_ops import EDGES, close, samples
 
 import minigrad
-from minigrad import Value, ieee
-from minigrad.cheader import header
-from minigrad.ops import TABLE
+from minigrad import Value
+from minigrad.codegen.c_rules import header
+from minigrad.core.ops import TABLE
+from minigrad.maths import floats as ieee
 from minigrad.scalar import nodes_alive
 
 compiled_only = pytest.mark.skipif(
@@ -274,7 +275,10 @@ def test_what_prints_the_headers_counts_among_the_sources():
     folder = Path(minigrad.__file__).parent
     known = sources(folder)
     assert {path for paths in known.values() for path in paths if not path.exists()} == set()
-    for module, printer in (("scalar", "minigrad.cheader"), ("_vm", "minigrad.compiler.kernels")):
+    for module, printer in (
+        ("scalar", "minigrad.codegen.c_rules"),
+        ("_vm", "minigrad.codegen.c_kernels"),
+    ):
         assert imported_by(printer, folder) <= set(known[module])
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import minigrad
 from minigrad import Value
-from minigrad.compiler.trace import trace
-from minigrad.entries import CONSTANT, INPUT, MAX, MOST, SUM, Entries, sharing_key
+from minigrad.compiler.tracing.entries import CONSTANT, INPUT, MAX, MOST, SUM, Entries, sharing_key
+from minigrad.compiler.tracing.trace import trace
+from minigrad.core.ops import OPS
 from minigrad.errors import TraceError
-from minigrad.ops import OPS
 
 ADD, MUL, TANH = (OPS[name].code for name in ("add", "mul", "tanh"))
 

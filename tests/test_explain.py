@@ -15,8 +15,8 @@ from programs import call_minigrad, random_program, run
 from rich.console import Console
 
 from minigrad import Value, explain, grad
-from minigrad.explain import explain_all
-from minigrad.graph import count_paths, paths, topological_order
+from minigrad.calculus.paths import explain_all
+from minigrad.core.graph import count_paths, paths, topological_order
 
 
 def by_hand():

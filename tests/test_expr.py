@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import minigrad
 from minigrad import ExpressionError, Value
-from minigrad.expr import FUNCTIONS, evaluate, names, parse
+from minigrad.expressions import FUNCTIONS, evaluate, names, parse
 
 
 def value(text, **variables):

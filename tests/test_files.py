@@ -20,8 +20,8 @@ import pytest
 from killed_writers import crowded, killed, temporaries
 
 import minigrad
-from minigrad import files
-from minigrad.files import write_atomically
+from minigrad.core import files
+from minigrad.core.files import write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs pipes, devices and links of Unix")
 NOBODY = 65534
@@ -93,7 +93,7 @@ def test_a_full_device_is_a_sentence(device):
 
 PRINTING = """
 import os, sys
-from minigrad.files import write_atomically
+from minigrad.core.files import write_atomically
 print("before")
 write_atomically(sys.argv[1], "written\\n")
 print("after")
@@ -270,7 +270,7 @@ def test_a_folder_that_is_read_only_is_a_sentence(shared):
 
 LIMITED = """
 import resource, sys
-from minigrad.files import write_atomically
+from minigrad.core.files import write_atomically
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     write_atomically(sys.argv[1], "x" * 100_000)
@@ -401,7 +401,7 @@ def test_a_file_that_is_swept_away_before_it_is_locked_is_made_again(tmp_path, m
 
 # What writes by itself: the room that all others use; and messages from a child process to us, in a
 # folder that exists only as long as we listen.
-OWN_WAYS = {"files.py", "lab/runner.py"}
+OWN_WAYS = {"core/files.py", "lab/runner.py"}
 
 
 def opened_for_writing(source):

@@ -10,7 +10,8 @@ import time
 import pytest
 
 import minigrad
-from minigrad import Value, grad, modes, no_grad
+from minigrad import Value, grad, no_grad
+from minigrad.core import modes
 from minigrad.scalar import in_turn
 
 pytestmark = [

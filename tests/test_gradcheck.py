@@ -19,10 +19,10 @@ from programs import call_minigrad, mpmath_gradient, random_program, run
 
 import minigrad
 from minigrad import NonFiniteError, NotDifferentiableError, Value, grad, nn, no_grad, strict
-from minigrad.check.differences import extrapolate, slope
 from minigrad.check.gradcheck import ORACLES, GradcheckReport, Row, gradcheck
-from minigrad.check.replay import COMPLEX, complex_gradient, jax_gradient, torch_gradient
-from minigrad.ops import TABLE
+from minigrad.check.gradcheck.differences import extrapolate, slope
+from minigrad.check.gradcheck.replay import COMPLEX, complex_gradient, jax_gradient, torch_gradient
+from minigrad.core.ops import TABLE
 from minigrad.scalar import apply
 
 EXACT = ["complex", "forward"]  # and, where they are installed, torch and jax
@@ -115,8 +115,8 @@ def test_a_wrong_sign_in_any_op_is_found(op):
     def wrong(position):
         def f(*leaves):
             numbers = [leaf.data for leaf in leaves]
-            made = op.value(minigrad.ieee, *numbers)
-            partials = list(op.derivatives(minigrad.ieee, made, *numbers))
+            made = op.value(minigrad.maths.floats, *numbers)
+            partials = list(op.derivatives(minigrad.maths.floats, made, *numbers))
             partials[position] *= -1.0
             return Value(made, leaves, partials)
 
@@ -186,7 +186,7 @@ def test_every_op_passes_at_its_probes_and_all_over_its_domain(op):
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_composite_ops_pass(name):
     function = getattr(minigrad, name)
-    for xs in arguments_of(minigrad.ops.OPS[name], random.Random(0), 20):
+    for xs in arguments_of(minigrad.core.ops.OPS[name], random.Random(0), 20):
         gradcheck(lambda v: function(v)[0], [xs], against=["differences", *EXACT]).assert_ok()
 
 

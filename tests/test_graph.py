@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minigrad import CycleError, Value
-from minigrad.graph import Edge, count_paths, counts, edges, paths, topological_order
+from minigrad.core.graph import Edge, count_paths, counts, edges, paths, topological_order
 
 
 class Stranger:

@@ -21,18 +21,21 @@ import pytest
 from interruptions import CASES, Graph
 
 import minigrad
-from minigrad import BackwardRunningError, Value, grad, modes, no_grad, strict
+from minigrad import BackwardRunningError, Value, grad, no_grad, strict
+from minigrad.core import modes
 from minigrad.optim import SGD, Adam, AdamW, cosine
 
 pytest.importorskip("numpy")
 
 SAMPLE = 16  # positions of each case
 ROOMS = [
-    "training.py",
+    "train.py",
     "modes.py",
     "optim.py",
-    "quick.py",
-    "compiled.py",
+    "parameters.py",
+    "unchanged.py",
+    "refill.py",
+    "function.py",
     os.path.join("backends", "numpy.py"),
     os.path.join("backends", "native.py"),
 ]
@@ -365,7 +368,7 @@ def test_an_interruption_at_any_line_of_a_step_without_a_machine(setting):
     training.step(0)
     training.step(1)
     k, number, taken = 2, 0, set()
-    while interrupted(lambda: take(k), number, ["optim.py", "quick.py"]):  # noqa: B023
+    while interrupted(lambda: take(k), number, ["optim.py", "parameters.py"]):  # noqa: B023
         found = training.look(counts_first=number % 2 == 1)
         assert found in (seen[k], seen[k + 1]), f"line {number}"
         taken.add(found == seen[k + 1])
@@ -410,7 +413,7 @@ def test_an_interruption_while_the_parameters_are_exchanged(backend):
     number = 0
     while True:
         training = build()
-        was = interrupted(lambda: training.step(1), number, ["training.py"])  # noqa: B023
+        was = interrupted(lambda: training.step(1), number, ["train.py"])  # noqa: B023
         found = training.look()
         assert found in (before, after), f"line {number}"
         if found == before:
@@ -481,7 +484,7 @@ def test_whatever_asks_for_the_count_has_the_step_counted(backend):
         step(1.0)
         number = 0
         while optimizer._turn is None or optimizer._turn.rule.steps == 1:
-            assert interrupted(lambda: step(1.0), number, ["training.py"])  # noqa: B023
+            assert interrupted(lambda: step(1.0), number, ["train.py"])  # noqa: B023
             number += 1
         expected = ask(optimizer)  # moved, and not counted, until now
         assert optimizer._turn is None
@@ -498,7 +501,7 @@ def test_a_state_that_is_loaded_after_an_interruption_stays(backend):
     step(1.0)
     number = 0
     while optimizer._turn is None or optimizer._turn.rule.steps == 1:
-        assert interrupted(lambda: step(1.0), number, ["training.py"])
+        assert interrupted(lambda: step(1.0), number, ["train.py"])
         number += 1
     optimizer.load_state_dict(saved)
     assert (optimizer.steps, optimizer.state, w.data) == (0, {}, 1.0 - 0.125 - 0.125 * 1.5)

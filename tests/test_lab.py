@@ -21,13 +21,14 @@ from programs import run as run_program
 from typer.testing import CliRunner
 
 import minigrad
-from minigrad import Value, grad, lab, modes, record, steps, strict
+from minigrad import Value, grad, lab, record, steps, strict
+from minigrad.cli.lab import app
+from minigrad.core import modes
 from minigrad.lab import LABS, LabError, broken, versions
 from minigrad.lab.broken import FAULTS, Fault, _play
-from minigrad.lab.commands import app
-from minigrad.lab.folder import examine, find_folder
 from minigrad.lab.labs import LANGUAGES, language
 from minigrad.lab.phrases import PHRASES
+from minigrad.lab.workspace import examine, find_folder
 
 # ---- the seven versions ------------------------------------------------------------------------
 
@@ -364,7 +365,7 @@ if sys.platform == "linux":  # elsewhere memory has no limit that a process can 
 
 @pytest.mark.parametrize("source", HOSTILE)
 def test_an_engine_that_does_not_run_is_told_so(source, tmp_path, monkeypatch):
-    monkeypatch.setattr("minigrad.lab.folder.SECONDS", 1)
+    monkeypatch.setattr("minigrad.lab.workspace.SECONDS", 1)
     folder = lab.start("accumulate", tmp_path / "lab", lang="en")
     (folder / "engine.py").write_text(source)
     done = run("check", folder)

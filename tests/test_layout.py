@@ -15,10 +15,10 @@ from conftest import absent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minigrad.view.layers import build, positions, slot_limit
 from minigrad.view.layout import Layout, Point, layout
-from minigrad.view.ordering import crossings, improve
-from minigrad.view.ranks import assign
+from minigrad.view.layout.layers import build, positions, slot_limit
+from minigrad.view.layout.ordering import crossings, improve
+from minigrad.view.layout.ranks import assign
 
 ALL = {**drawings.FAMILIES, **drawings.HELD_OUT}
 

@@ -22,11 +22,11 @@ from minigrad import (
     Value,
     grad,
     hessian,
-    modes,
     no_grad,
     record,
     strict,
 )
+from minigrad.core import modes
 from minigrad.scalar import nodes_alive
 
 

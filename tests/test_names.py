@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad
-from minigrad import Value, gradcheck, names, play, steps, view
-from minigrad.explain import explain_all
-from minigrad.names import (
+from minigrad import Value, gradcheck, play, steps, view
+from minigrad.calculus.paths import explain_all
+from minigrad.core import names
+from minigrad.core.names import (
     LONGEST,
     brief,
     cut,
@@ -151,7 +152,7 @@ def test_a_long_path_names_its_ends_only(monkeypatch):
         y = y.tanh()
     (term,) = explain_all(y, variables=[x])[0].terms
     named = []
-    room = sys.modules["minigrad.explain"]  # under its name the package has the function
+    room = sys.modules["minigrad.calculus.paths"]  # under its name the package has the function
     monkeypatch.setattr(room, "short_name", lambda node: named.append(node) or "n")
     assert term.path.count("n") == 12
     assert len(named) == 12

@@ -13,7 +13,7 @@ import weakref
 import pytest
 
 from minigrad import NotDifferentiableError, Value, engine, grad, jvp, no_grad
-from minigrad.graph import topological_order
+from minigrad.core.graph import topological_order
 
 
 def test_the_lessons_attributes():

@@ -15,10 +15,11 @@ from precise import partial_errors, value_errors
 from programs import ARITHMETIC
 
 import minigrad
-from minigrad import Value, grad, ieee
-from minigrad.arrays import ArrayMath
+from minigrad import Value, grad
+from minigrad.core.ops import OPS, TABLE
 from minigrad.functions import VALUES
-from minigrad.ops import OPS, TABLE
+from minigrad.maths import floats as ieee
+from minigrad.maths.arrays import ArrayMath
 
 ROWS = [op for op in TABLE if op.name != "leaf"]
 # Rows that only other rules use: slopes, whose own slopes are second derivatives.

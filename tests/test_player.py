@@ -18,9 +18,9 @@ from pictures import GRAPHS, diamond, named, neuron
 
 import minigrad
 from minigrad import Value, nn, play, to_html
-from minigrad.names import brief, readable, width_of
-from minigrad.view.frames import play_of, room_for
-from minigrad.view.take import scene_of
+from minigrad.core.names import brief, readable, width_of
+from minigrad.view.from_graph import scene_of
+from minigrad.view.player.frames import play_of, room_for
 
 
 def frames(root):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minigrad import Value, grads_of, nn, no_grad, plot
-from minigrad.modes import is_recording
+from minigrad.core.modes import is_recording
 
 SQUARE = [[0.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 4.0]]
 

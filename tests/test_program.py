@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 np = pytest.importorskip("numpy")
 
 # ruff: noqa: E402
-from minigrad.compiler.grad import grad
-from minigrad.compiler.program import (
+from minigrad.compiler.ir.program import (
     MOST_SLOTS,
     Area,
     Flags,
@@ -24,7 +23,8 @@ from minigrad.compiler.program import (
     text,
     verify,
 )
-from minigrad.compiler.tape import Guard
+from minigrad.compiler.passes.grad import grad
+from minigrad.compiler.tracing.tape import Guard
 from minigrad.errors import TraceError
 
 # ---- where operands lie --------------------------------------------------------------------------

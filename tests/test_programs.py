@@ -11,15 +11,7 @@ import pytest
 from error_bounds import SLOPES
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from programs import (
-    MANY,
-    call_jax,
-    call_minigrad,
-    call_torch,
-    mpmath_gradient,
-    random_program,
-    run,
-)
+from programs import MANY, call_jax, call_minigrad, call_torch, mpmath_gradient, random_program, run
 
 import minigrad
 from minigrad import Value
@@ -94,7 +86,7 @@ def test_gradients_agree_with_jax(jax, seed):
 def test_random_programs_use_every_op():
     used = {name for seed in range(200) for name, _ in random_program(seed).steps}
     # Slopes that are rows come in by second derivatives.
-    assert used == {op.name for op in minigrad.ops.TABLE} - {"leaf"} - SLOPES
+    assert used == {op.name for op in minigrad.core.ops.TABLE} - {"leaf"} - SLOPES
     assert set(MANY) <= used
 
 

@@ -13,8 +13,8 @@ from programs import call_minigrad, random_program, run
 
 import minigrad
 from minigrad import Value, draw_dot, grad, record, steps, strict, view
-from minigrad.graph import edges, topological_order
-from minigrad.record import Kept, Seed, forward_steps, links
+from minigrad.calculus.steps import Kept, Seed, forward_steps, links
+from minigrad.core.graph import edges, topological_order
 
 
 def program_of(seed):

@@ -13,9 +13,9 @@ from programs import call_minigrad, random_program, run
 
 import minigrad
 from minigrad import Value, loss, nn, view
-from minigrad.graph import edges, topological_order
+from minigrad.core.graph import edges, topological_order
 from minigrad.view import scene_of
-from minigrad.view.take import WALK
+from minigrad.view.from_graph import WALK
 
 
 def training(points):

@@ -33,7 +33,8 @@ from typing import NamedTuple
 import pytest
 
 import minigrad
-from minigrad import Value, nn, optim, quick
+from minigrad import Value, nn, optim
+from minigrad.compiler.arguments import refill as quick
 
 np = pytest.importorskip("numpy")
 
@@ -2181,7 +2182,7 @@ def test_looking_calls_nothing():
     def function(x):
         return x * 2.0 + 0.0 * len([things, table, several, Shy]) + 0 * bool(touched is None)
 
-    from minigrad.compiler.surroundings import watch
+    from minigrad.compiler.tracing.environment import watch
 
     found = watch(function, [one])
     assert found.changed() is None
@@ -2191,7 +2192,7 @@ def test_looking_calls_nothing():
 
 
 def test_what_cannot_be_followed_is_listed():
-    from minigrad.compiler.surroundings import watch
+    from minigrad.compiler.tracing.environment import watch
 
     def function(x):
         open("a")  # noqa: SIM115
@@ -2217,7 +2218,7 @@ def test_chance_without_a_state_may_be_in_reach():
 
 
 def test_a_change_by_the_function_itself_is_named():
-    from minigrad.compiler.surroundings import watch
+    from minigrad.compiler.tracing.environment import watch
 
     log = []
 
@@ -2232,7 +2233,7 @@ def test_a_change_by_the_function_itself_is_named():
 
 
 def test_large_containers_are_compared_quickly():
-    from minigrad.compiler.surroundings import watch
+    from minigrad.compiler.tracing.environment import watch
 
     count = 100_000
     several, line = set(range(count)), collections.deque(range(count))

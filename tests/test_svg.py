@@ -16,7 +16,7 @@ from pictures import GOLDEN, GRAPHS, diamond, files, twice
 
 import minigrad
 from minigrad import Value, view
-from minigrad.names import readable, width_of
+from minigrad.core.names import readable, width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALLOWED = {"svg", "title", "desc", "style", "g", "rect", "path", "polygon", "text"}

@@ -14,7 +14,7 @@ import pytest
 
 import minigrad
 from minigrad import cli
-from minigrad.terminal import put_json, put_table
+from minigrad.core.terminal import put_json, put_table
 
 
 @pytest.mark.parametrize(

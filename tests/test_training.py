@@ -114,7 +114,7 @@ LOOKS = {
     "compiled": lambda w: minigrad.compile(lambda: w * 1.0)().data,
     "value_and_grad": lambda w: minigrad.compile(lambda: w * 1.0).value_and_grad()[0],
     "as an argument": lambda w: minigrad.compile(lambda x: x * 1.0)(w).data,
-    "bulk": lambda w: minigrad.bulk.data_of([w])[0],
+    "bulk": lambda w: minigrad.core.parameters.data_of([w])[0],
     "gradients": lambda w: minigrad.grad(w * w, w) / 2,
     "tangents": lambda w: minigrad.jvp(w * w, [w], [1.0]) / 2,
     "clipping": lambda w: clip_grad_norm([w], 10.0) / 4,
@@ -165,7 +165,7 @@ def test_what_is_written_between_steps_counts(backend):
     assert (w.data, w.grad) == (0.75, 3.0)
     minigrad.zero_grad([w])
     assert w.grad == 0.0
-    minigrad.bulk.set_data([w], [1.0])
+    minigrad.core.parameters.set_data([w], [1.0])
     assert step() == 1.0
 
 

@@ -18,8 +18,12 @@ import sys
 from array import array
 
 import minigrad
-from minigrad import Value, bulk, entries, node, quick, scalar
-from minigrad.node import Node, Rare
+from minigrad import Value, scalar
+from minigrad.compiler.arguments import refill as quick
+from minigrad.compiler.tracing import entries
+from minigrad.core import node
+from minigrad.core import parameters as bulk
+from minigrad.core.node import Node, Rare
 
 CLASSES = [Node, Value, Rare, entries.Entries, entries._Sums]
 MODULES = [node, scalar, bulk, entries, quick]

@@ -29,7 +29,7 @@ from rich.table import Table
 
 import minigrad
 from minigrad.check import selftest
-from minigrad.names import json_number
+from minigrad.core.names import json_number
 
 from .runner import Lot, Record, run_lots
 from .sections import ENGINES, OURS, SECTIONS, Section

@@ -26,7 +26,7 @@ from programs import (
 
 import minigrad
 from minigrad import Value
-from minigrad.ops import OPS
+from minigrad.core.ops import OPS
 
 from .peers import jax_modules, torch_leaf
 from .tally import Tally

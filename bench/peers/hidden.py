@@ -12,17 +12,7 @@ from functools import partialmethod
 
 import numpy as np
 
-from .problems import (
-    APPLY,
-    SIZES,
-    Dag,
-    demo_flat,
-    flat,
-    linear,
-    mlp_parameters,
-    moons,
-    rmsnorm,
-)
+from .problems import APPLY, SIZES, Dag, demo_flat, flat, linear, mlp_parameters, moons, rmsnorm
 
 # ---- the models --------------------------------------------------------------------------------
 

@@ -10,15 +10,50 @@
 
 from typing import Any as _Any
 
-from . import engines
+from .core.build import load_pure_if_asked as _load_pure_if_asked
+from .core.former_names import answer_to_former_names as _answer_to_former_names
 
-engines.load_pure_if_asked(__name__)  # before anything imports the engine
+_load_pure_if_asked(__name__)  # before anything imports the engine
+_answer_to_former_names(__name__)
 
-from . import check, lab, loss, nn, optim, view
-from .bulk import data_of, grads_of, set_data, set_grads, zero_grad
-from .check import diagnose, gradcheck
-from .checkpoint import load_parameters, save_parameters
-from .derivatives import grad, hessian, jacobian, jvp
+from . import (
+    check,
+    lab,
+    loss,
+    nn,
+    optim,
+    view,
+)
+from .calculus.derivatives import (
+    grad,
+    hessian,
+    jacobian,
+    jvp,
+)
+from .calculus.paths import explain
+from .calculus.steps import (
+    record,
+    steps,
+)
+from .check import (
+    diagnose,
+    gradcheck,
+)
+from .checkpoint import (
+    load_parameters,
+    save_parameters,
+)
+from .core.modes import (
+    no_grad,
+    strict,
+)
+from .core.parameters import (
+    data_of,
+    grads_of,
+    set_data,
+    set_grads,
+    zero_grad,
+)
 from .errors import (
     AuditError,
     BackwardRunningError,
@@ -33,7 +68,6 @@ from .errors import (
     StaleDataError,
     TraceError,
 )
-from .explain import explain
 from .functions import abs as abs
 from .functions import (
     acos,
@@ -73,11 +107,17 @@ from .functions import (
 )
 from .functions import sum as sum
 from .lab import broken
-from .modes import no_grad, strict
-from .record import record, steps
-from .scalar import Value, engine
+from .scalar import (
+    Value,
+    engine,
+)
 from .version import __version__
-from .view import draw_dot, play, to_html, trace
+from .view import (
+    draw_dot,
+    play,
+    to_html,
+    trace,
+)
 
 # What the compiler offers; it loads NumPy, so it is loaded itself when one of these is first asked
 # for. Not in __all__: a star import would load it, and `compile` would hide the built-in one.
@@ -87,7 +127,7 @@ _COMPILER = ("compile", "train_step", "vmap")
 def __getattr__(name: str) -> _Any:
     if name not in _COMPILER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import compilation
+    from .compiler import api as compilation
 
     for each in _COMPILER:
         globals()[each] = getattr(compilation, each)

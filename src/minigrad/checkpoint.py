@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .bulk import set_data
+from .core.files import write_atomically
+from .core.names import cut, readable, short
+from .core.parameters import set_data
 from .errors import CheckpointError
-from .files import write_atomically
-from .names import cut, readable, short
 from .nn import Module
 from .scalar import Value
 

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from . import functions
+from .core.ops import OPS
 from .errors import ExpressionError
-from .ops import OPS
 from .scalar import apply
 
 __all__ = ["FUNCTIONS", "Token", "evaluate", "names", "parse"]

@@ -13,10 +13,10 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from . import ieee
-from .coerce import as_list
-from .modes import tracer
-from .ops import OPS, TABLE
+from .core.coerce import as_list
+from .core.modes import tracer
+from .core.ops import OPS, TABLE
+from .maths import floats as ieee
 from .scalar import Value, apply, select
 
 __all__ = [

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .coerce import as_list
+from .core.coerce import as_list
 from .functions import logsumexp, mean, relu, softplus, take
 from .functions import sum as sum_of
 from .scalar import Value

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .bulk import zero_grad
-from .coerce import as_list
+from .core.coerce import as_list
+from .core.parameters import zero_grad
 from .functions import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from .scalar import Value
 

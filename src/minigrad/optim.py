@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable
 from math import cos, hypot, isfinite, pi
 from typing import Any, Protocol, TypeAlias
 
-from . import bulk
-from .bulk import as_numbers, data_of, grads_of, set_grads, zero_grad
-from .coerce import as_float, as_list
-from .modes import owe, settle
-from .quick import write_data
+from .core import parameters as bulk
+from .core.coerce import as_float, as_list
+from .core.modes import owe, settle
+from .core.parameters import as_numbers, data_of, grads_of, set_grads, write_data, zero_grad
 from .scalar import Value
 
 __all__ = [

@@ -17,10 +17,10 @@ from itertools import cycle
 from math import isnan, nan
 from typing import Any, TypeAlias
 
-from .bulk import grads_of
-from .coerce import as_float, as_list, is_number
-from .modes import no_grad
-from .names import plural
+from .core.coerce import as_float, as_list, is_number
+from .core.modes import no_grad
+from .core.names import plural
+from .core.parameters import grads_of
 from .nn import Module
 from .scalar import Value
 

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from .node cimport Gradients, Node, Rare, numbers_in
+from .core.node cimport Gradients, Node, Rare, numbers_in
 
 ctypedef double (*value_rule1)(object, double) noexcept
 ctypedef double (*value_rule2)(object, double, double) noexcept

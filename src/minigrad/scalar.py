@@ -22,13 +22,11 @@ from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import Any, NoReturn
 
-from . import guard, ieee
-from . import shim as cython
-from .abilities import ABILITIES
-from .coerce import as_float, as_list, is_number
-from .errors import BackwardRunningError, CycleError
-from .graph import cycle_message, topological_order
-from .modes import (
+from .core import cython_shim as cython
+from .core import strict as guard
+from .core.coerce import as_float, as_list, is_number
+from .core.graph import cycle_message, topological_order
+from .core.modes import (
     debts,
     in_strict,
     is_flowing,
@@ -42,14 +40,17 @@ from .modes import (
     watchers,
     with_flow,
 )
-from .node import HAS_RARE, Gradients, Node, Rare, as_operands
-from .ops import OPS, TABLE, Op
-from .turns import PAUSE, Turns, in_child
+from .core.node import HAS_RARE, Gradients, Node, Rare, as_operands
+from .core.ops import OPS, TABLE, Op
+from .core.turns import PAUSE, Turns, in_child
+from .errors import BackwardRunningError, CycleError
+from .maths import floats as ieee
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 __all__ = [
+    "ABILITIES",
     "Value",
     "apply",
     "engine",
@@ -65,11 +66,15 @@ __all__ = [
     "select",
 ]
 
+# What a Value can do that modules above this one know: explain itself, show itself. They sign up
+# when the package is loaded, and a Value asks by name.
+ABILITIES: dict[str, Callable[..., Any]] = {}
+
 
 # ---- making nodes --------------------------------------------------------------------------
 
 if not cython.compiled:
-    from .shim import (
+    from .core.cython_shim import (
         make_node,
         numbers_in,
         open_slab,

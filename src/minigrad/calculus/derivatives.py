@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from . import guard
-from .coerce import as_float, as_list
-from .errors import NotDifferentiableError
-from .functions import VALUES
-from .graph import topological_order
-from .modes import in_strict, refuse_in_trace, tolerantly, tracer
-from .ops import TABLE, Op
-from .scalar import Value, gradients
+from ..core import strict as guard
+from ..core.coerce import as_float, as_list
+from ..core.graph import topological_order
+from ..core.modes import in_strict, refuse_in_trace, tolerantly, tracer
+from ..core.ops import TABLE, Op
+from ..errors import NotDifferentiableError
+from ..functions import VALUES
+from ..scalar import Value, gradients
 
 __all__ = ["grad", "hessian", "jacobian", "jvp"]
 

@@ -18,12 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .abilities import ABILITIES
-from .graph import operands_of, topological_order
-from .names import brief, json_number, name_of, plural, short_name
-from .record import aside, check_root, links
-from .scalar import Value
-from .terminal import table_of
+from ..core.graph import operands_of, topological_order
+from ..core.names import brief, json_number, name_of, plural, short_name
+from ..core.terminal import table_of
+from ..scalar import ABILITIES, Value
+from .steps import aside, check_root, links
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions

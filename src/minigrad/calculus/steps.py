@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from .graph import topological_order
-from .guard import same
-from .modes import watching, with_flow
-from .names import brief, json_number, name_of, owner, short_name, spell
-from .scalar import Value, gradients, in_turn, run_by_hand
+from ..core.graph import topological_order
+from ..core.modes import watching, with_flow
+from ..core.names import brief, json_number, name_of, owner, short_name, spell
+from ..core.strict import same
+from ..scalar import Value, gradients, in_turn, run_by_hand
 
 __all__ = [
     "Forward",

@@ -30,19 +30,20 @@ from pathlib import Path
 from typing import Any
 
 from .. import functions, view
+from ..calculus.derivatives import hessian
 from ..checkpoint import load_parameters, save_parameters
-from ..compilation import compile as compile_function
+from ..compiler.api import compile as compile_function
 from ..compiler.backends import native
-from ..derivatives import hessian
+from ..core.files import write_atomically
+from ..core.ops import OPS
 from ..errors import ExpressionError
-from ..expr import FUNCTIONS, evaluate, names, parse
-from ..files import write_atomically
+from ..expressions import FUNCTIONS, evaluate, names, parse
 from ..nn import MLP
-from ..ops import OPS
 from ..scalar import Value, apply, engine
 from ..version import __version__
-from . import differences, exact
+from . import exact
 from .doctor import diagnose
+from .gradcheck import differences
 
 __all__ = ["CHECKS", "Outcome", "examined", "facts"]
 

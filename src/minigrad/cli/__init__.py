@@ -13,18 +13,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from . import view
-from .check import diagnose
-from .errors import ExpressionError
-from .explain import explain_all
-from .expr import FUNCTIONS, NUMBER, evaluate, names, parse
-from .files import write_atomically
-from .lab.commands import app as lab_app
-from .names import cut, json_number, readable
-from .record import Seed
-from .record import steps as record_steps
-from .scalar import Value
-from .terminal import (
+from .. import view
+from ..calculus.paths import explain_all
+from ..calculus.steps import Seed
+from ..calculus.steps import steps as record_steps
+from ..check import diagnose
+from ..core.files import write_atomically
+from ..core.names import cut, json_number, readable
+from ..core.terminal import (
     complain,
     put,
     put_json,
@@ -35,7 +31,11 @@ from .terminal import (
     shown,
     silence,
 )
-from .version import __version__
+from ..errors import ExpressionError
+from ..expressions import FUNCTIONS, NUMBER, evaluate, names, parse
+from ..scalar import Value
+from ..version import __version__
+from .lab import app as lab_app
 
 __all__ = ["app", "main"]
 
@@ -269,7 +269,7 @@ def selftest(
     from rich.console import Console
     from rich.progress import track
 
-    from .check import selftest as checks  # it brings NumPy along, which no other command needs
+    from ..check import selftest as checks  # it brings NumPy along, which no other command needs
 
     share = seconds / len(checks.CHECKS)
     outcomes = [

@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from ..check import diagnose
-from ..names import brief
-from ..terminal import put, put_json, put_table, reporting
-from . import folder as labs_folder
-from . import versions as all_versions
-from .folder import Difference, LabError, Progress
-from .labs import LABS, LANGUAGES, language
-from .phrases import say
+from ..core.names import brief
+from ..core.terminal import put, put_json, put_table, reporting
+from ..lab import versions as all_versions
+from ..lab import workspace as labs_folder
+from ..lab.labs import LABS, LANGUAGES, language
+from ..lab.phrases import say
+from ..lab.workspace import Difference, LabError, Progress
 
 __all__ = ["app"]
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import re
 
-from ..cheader import TESTS, Rarely, Term, TermMath, as_term, literal, postorder
-from ..ops import Op
-from .maps import MAPS
+from ..core.ops import Op
+from .c_rules import TESTS, Rarely, Term, TermMath, as_term, literal, postorder
+from .elementwise import MAPS
 
 __all__ = ["header"]
 
@@ -144,7 +144,7 @@ def header() -> str:
     return "\n".join([_HEAD, *functions, switches, _FOOT])
 
 
-_HEAD = """/* Made from the op table by minigrad/compiler/kernels.py; do not edit. */
+_HEAD = """/* Made from the op table by minigrad/codegen/c_kernels.py; do not edit. */
 #include "vecmath.h"
 """
 

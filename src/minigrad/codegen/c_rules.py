@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .ops import TABLE, Op
+from ..core.ops import TABLE, Op
 
 __all__ = ["TESTS", "Rarely", "Term", "TermMath", "as_term", "header", "literal", "postorder"]
 
@@ -225,7 +225,7 @@ def header() -> str:
     return "\n".join([*parts, "#endif\n"])
 
 
-_HEAD = """/* Made from the op table by minigrad/cheader.py; do not edit. */
+_HEAD = """/* Made from the op table by minigrad/codegen/c_rules.py; do not edit. */
 #ifndef MINIGRAD_OPS_H
 #define MINIGRAD_OPS_H
 #include <math.h>

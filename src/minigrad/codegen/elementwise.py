@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops import TABLE, Op
+from ..core.ops import TABLE, Op
 
 __all__ = ["MAPS"]
 

@@ -9,9 +9,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .batches import Batched, BatchGradients, vmap
-from .compiled import CacheInfo, Compiled, Gradients
-from .training import TrainStep, train_step
+from .function import CacheInfo, Compiled, Gradients
+from .train import TrainStep, train_step
+from .vmap import Batched, BatchGradients, vmap
 
 __all__ = [
     "BatchGradients",

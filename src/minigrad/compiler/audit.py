@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from ..modes import recording
-from ..names import plural
+from ..core.modes import recording
+from ..core.names import plural
 from ..scalar import Value, gradients_and_scale
-from .pytree import Flat
-from .reading import Reading, plain_number
-from .untraced import StandIns
-from .variant import Variant, opened, place_of
+from .arguments.structure import Flat
+from .specialization import Variant, opened, place_of
+from .tracing.proxies import Reading, plain_number
+from .tracing.untraced import StandIns
 
 __all__ = [
     "Schedule",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..names import plural
-from .variant import Variant, backend_name
+from ..core.names import plural
+from .specialization import Variant, backend_name
 
 __all__ = ["described"]
 

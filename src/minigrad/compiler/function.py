@@ -24,38 +24,22 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..core.graph import topological_order
+from ..core.modes import in_strict, is_recording, refuse_in_trace, settle, tracer
+from ..core.turns import forked
+from ..errors import AuditError, GuardError, TraceError
+from ..scalar import Value, fused, gradients
+from .arguments.structure import Flat, OpenNumber, flat_call, flatten, lifted, same_call
+from .audit import Schedule, agree, clock, difference, measured, mode_of, purpose_of, reasons
 from .callables import Made, refuse_unfinished
-from .compiler.audit import (
-    Schedule,
-    agree,
-    clock,
-    difference,
-    measured,
-    mode_of,
-    purpose_of,
-    reasons,
-)
-from .compiler.describe import described
-from .compiler.gradients import Gradients, gradients_of
-from .compiler.jacobian import Jacobian
-from .compiler.program import Program
-from .compiler.pytree import Flat, OpenNumber, flat_call, flatten, lifted, same_call
-from .compiler.reading import Reading
-from .compiler.trace import collector_off, turn
-from .compiler.untraced import RUNNING, StandIns
-from .compiler.variant import (
-    BACKENDS,
-    NotFinite,
-    Variant,
-    backend_of,
-    exactly,
-    filled,
-)
-from .errors import AuditError, GuardError, TraceError
-from .graph import topological_order
-from .modes import in_strict, is_recording, refuse_in_trace, settle, tracer
-from .scalar import Value, fused, gradients
-from .turns import forked
+from .describe import described
+from .gradients import Gradients, gradients_of
+from .ir.program import Program
+from .jacobian import Jacobian
+from .specialization import BACKENDS, NotFinite, Variant, backend_of, exactly, filled
+from .tracing.proxies import Reading
+from .tracing.trace import collector_off, turn
+from .tracing.untraced import RUNNING, StandIns
 
 __all__ = ["PATIENCE", "Bound", "CacheInfo", "Compiled", "Gradients"]
 

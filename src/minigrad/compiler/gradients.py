@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..scalar import Value
-from .pytree import Flat, restore
-from .variant import Variant
+from .arguments.structure import Flat, restore
+from .specialization import Variant
 
 __all__ = ["Gradients", "gradients_of"]
 

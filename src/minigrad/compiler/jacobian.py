@@ -12,11 +12,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..quick import read_data
+from ..core.parameters import read_data
 from ..scalar import Value
-from .program import NOT_FINITE
-from .pytree import Flat
-from .variant import NotFinite, Variant, exactly
+from .arguments.structure import Flat
+from .ir.program import NOT_FINITE
+from .specialization import NotFinite, Variant, exactly
 
 __all__ = ["Jacobian"]
 

@@ -26,24 +26,24 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..codegen.elementwise import MAPS
+from ..core.modes import settle
+from ..core.parameters import Nodes, read_data
+from ..core.turns import forked
 from ..errors import TraceError
-from ..modes import settle
-from ..quick import Nodes, read_data
 from ..scalar import Value
-from ..turns import forked
+from .arguments.structure import Flat, array_of, is_as_outlined, outline, rebuild
 from .backends import native
 from .backends import numpy as interpreter
-from .escape import let_go
-from .grad import grad, hessian_times_vector, jacobian
-from .group import group
-from .lower import stores
-from .maps import MAPS
-from .program import NOT_FINITE, Program, verify
-from .pytree import Flat, array_of, is_as_outlined, outline, rebuild
-from .reading import Argument, Reading
-from .surroundings import Slots, Watch, watch
-from .tape import INPUT, Tape
-from .trace import Trace, collector_off, trace
+from .backends.encode import stores
+from .ir.program import NOT_FINITE, Program, verify
+from .passes.grad import grad, hessian_times_vector, jacobian
+from .passes.group import group
+from .tracing.environment import Slots, Watch, watch
+from .tracing.escape import let_go
+from .tracing.proxies import Argument, Reading
+from .tracing.tape import INPUT, Tape
+from .tracing.trace import Trace, collector_off, trace
 
 __all__ = [
     "BACKENDS",

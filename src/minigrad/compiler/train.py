@@ -23,15 +23,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .bulk import data_of, grads_of, set_grads
+from ..core.modes import debts, in_strict, is_owed, owe, refuse_in_trace, settle
+from ..core.parameters import data_of, grads_of, read_data, set_grads, write_data, write_grads
+from ..core.turns import Turns
+from ..optim import SGD, Adam, AdamW, Optimizer
+from .arguments.structure import Flat
 from .callables import Made
-from .compiled import Compiled
-from .compiler.pytree import Flat
-from .compiler.variant import Machine, Variant
-from .modes import debts, in_strict, is_owed, owe, refuse_in_trace, settle
-from .optim import SGD, Adam, AdamW, Optimizer
-from .quick import first_changed, read_data, write_data, write_grads
-from .turns import Turns
+from .function import Compiled
+from .specialization import Machine, Variant
+from .tracing.unchanged import first_changed
 
 __all__ = ["TrainStep", "train_step"]
 

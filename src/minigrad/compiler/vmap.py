@@ -19,17 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from . import compiled
+from ..core.modes import refuse_in_trace, settle
+from ..core.parameters import read_data
+from ..errors import GuardError
+from ..scalar import Value
+from . import function as compiled
+from .arguments.structure import Flat, flatten
 from .callables import Made
-from .compiled import Compiled
-from .compiler.program import NOT_FINITE
-from .compiler.pytree import Flat, flatten
-from .compiler.reading import EXACT
-from .compiler.variant import Machine, NotFinite, Variant, filled
-from .errors import GuardError
-from .modes import refuse_in_trace, settle
-from .quick import read_data
-from .scalar import Value
+from .function import Compiled
+from .ir.program import NOT_FINITE
+from .specialization import Machine, NotFinite, Variant, filled
+from .tracing.proxies import EXACT
 
 __all__ = ["BatchGradients", "Batched", "vmap"]
 

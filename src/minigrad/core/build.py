@@ -1,4 +1,4 @@
-"""Which engine runs: its rooms (`_COMPILED`) compiled, or the files as they are.
+"""Which engine runs: its modules (`COMPILED`) compiled, or the files as they are.
 
 Where the compiled modules were built, Python prefers them. With MINIGRAD_PURE=1 in the environment
 the files themselves are loaded in their place: for debugging, and to compare the two.
@@ -6,15 +6,23 @@ the files themselves are loaded in their place: for debugging, and to compare th
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
 from pathlib import Path
 
-__all__ = ["load_pure_if_asked", "pure_is_asked"]
+__all__ = ["COMPILED", "load_pure_if_asked", "pure_is_asked"]
 
 # In the order in which they import each other.
-_COMPILED = ("node", "scalar", "bulk", "entries", "quick")
+COMPILED = (
+    "core.node",
+    "scalar",
+    "core.parameters",
+    "compiler.tracing.entries",
+    "compiler.arguments.refill",
+    "compiler.tracing.unchanged",
+)
 
 
 def pure_is_asked() -> bool:
@@ -27,13 +35,16 @@ def load_pure_if_asked(package: str) -> None:
     # Compiled modules find each other by full name: as `src.minigrad` only the files will do.
     if not pure_is_asked() and package == "minigrad":
         return
-    for name in _COMPILED:
+    top = Path(__file__).parent.parent
+    for name in COMPILED:
         full_name = f"{package}.{name}"
-        path = Path(__file__).with_name(f"{name}.py")
+        folder, _, last = full_name.rpartition(".")
+        importlib.import_module(folder)
+        path = top.joinpath(*name.split(".")).with_suffix(".py")
         spec = importlib.util.spec_from_file_location(full_name, path)
         if spec is None or spec.loader is None:
             raise ImportError(f"MINIGRAD_PURE: cannot load {path}.")
         module = importlib.util.module_from_spec(spec)
         sys.modules[full_name] = module
         spec.loader.exec_module(module)
-        setattr(sys.modules[package], name, module)
+        setattr(sys.modules[folder], last, module)

@@ -118,7 +118,7 @@ def set_at_once(nodes: Any, field: str, numbers: Any) -> None:
     deque(map(setattr, nodes, repeat(field), numbers), maxlen=0)
 
 
-# What native/quick.h does; no may be wrong, for somebody looks closer then, yes is not.
+# What native/unchanged.h does; no may be wrong, for somebody looks closer then, yes is not.
 
 
 def first_other(ways: bytes, places: list[Any], then: list[Any], at: int) -> int:

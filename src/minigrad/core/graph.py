@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .errors import CycleError
+from ..errors import CycleError
 
 __all__ = [
     "Counts",

@@ -14,8 +14,10 @@ from typing import Any
 
 __all__ = [
     "LONGEST",
+    "PACKAGE",
     "brief",
     "cut",
+    "is_ours",
     "json_number",
     "name_of",
     "owner",
@@ -27,6 +29,7 @@ __all__ = [
     "width_of",
 ]
 
+PACKAGE = __name__.removesuffix(".core.names")  # `minigrad`, or `src.minigrad` in a checkout
 LONGEST = 60  # columns of a name in a picture or among others in a line
 
 _MARKED = 4  # characters to a column at most: accents, vowel signs
@@ -37,6 +40,11 @@ _INFIX = frozenset(["+", "-", "*", "/", "**"])
 def brief(x: float, digits: int = 5) -> str:
     """Print a number with a few digits: 2, 0.70711, 1e+300, nan. Zero has no sign."""
     return f"{x:.{digits}g}" if x else "0"
+
+
+def is_ours(module: Any) -> bool:
+    """Tell whether a module, by its name, belongs to this package."""
+    return str(module) == PACKAGE or str(module).startswith(PACKAGE + ".")
 
 
 def readable(text: Any) -> str:

@@ -19,28 +19,20 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Self
 
-from . import ieee
-from . import shim as cython
+from ..errors import NotDifferentiableError
+from ..maths import floats as ieee
+from . import cython_shim as cython
 from .coerce import as_float, as_list
-from .errors import NotDifferentiableError
 from .graph import topological_order
-from .guard import numbers
-from .modes import (
-    debts,
-    grad_apart,
-    open_blocks,
-    refuse_in_trace,
-    set_grad_apart,
-    settle,
-    tracer,
-)
+from .modes import debts, grad_apart, open_blocks, refuse_in_trace, set_grad_apart, settle, tracer
 from .ops import OPS, TABLE
+from .strict import numbers
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
-    from .shim import count_in, numbers_in
+    from .cython_shim import count_in, numbers_in
 
 __all__ = ["HAS_RARE", "Gradients", "Node", "Rare", "as_operands"]
 

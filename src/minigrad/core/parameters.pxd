@@ -1,43 +1,43 @@
-# C types for quick.py; see there.
+# C types for parameters.py; see there.
 
 cimport cython
+from libc.math cimport sqrt
 
 from .node cimport Node
 
-cdef extern from "quick.h":
-    Py_ssize_t first_other(bytes ways, list places, list then, Py_ssize_t at)
-    Py_ssize_t first_new_meaning(list spaces, list words, list then, object missing, Py_ssize_t at)
-    object own_attributes(object thing)
+cdef extern from "parameters.h":
     void *item_at(object values, Py_ssize_t k)
     void *of_kind(object values, Py_ssize_t k, void **known, object kind)
 
-cdef long long _EXACT
+@cython.locals(found=list)
+cdef list _listed(values, what)
 
-@cython.locals(x="double[::1]")
-cpdef Py_ssize_t refill(tree, key, numbers, Py_ssize_t at, list sources, other) except -2
+@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
+cpdef data_of(values)
 
-@cython.locals(node=Node)
-cdef Py_ssize_t _refill(tree, key, double[::1] x, numbers, Py_ssize_t at, list sources,
-                        other) except -2
+@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
+cpdef grads_of(values)
 
-@cython.locals(whole="long long")
-cdef Py_ssize_t _put_whole(tree, double[::1] x, Py_ssize_t at) except -2
+@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
+cpdef set_data(values, numbers)
 
-@cython.locals(keys=tuple, k=Py_ssize_t, count=Py_ssize_t)
-cdef Py_ssize_t _refill_sequence(tree, kind, tuple key, double[::1] x, numbers, Py_ssize_t at,
-                                 list sources, other) except -2
+@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
+cpdef set_grads(values, numbers)
 
-cdef bint _is_taken_for(part, kind) except -1
+@cython.locals(nodes=list, k=Py_ssize_t)
+cpdef zero_grad(values)
 
-@cython.locals(pairs=tuple, pair=tuple, k=Py_ssize_t, count=Py_ssize_t)
-cdef Py_ssize_t _refill_dict(dict tree, tuple key, double[::1] x, numbers, Py_ssize_t at,
-                             list sources, other) except -2
+@cython.locals(count=Py_ssize_t, k=Py_ssize_t, slope=double, speed=double,
+               x="double[::1]", g="double[::1]", u="double[::1]",
+               new_x="double[::1]", new_u="double[::1]")
+cpdef sgd(data, grads, velocity, double lr, double momentum, bint nesterov, double weight_decay)
 
-cpdef Py_ssize_t first_moved(list spaces, list words, list then, missing, Py_ssize_t at) except -2
-
-cpdef Py_ssize_t first_changed(bytes ways, list places, list then, Py_ssize_t at) except -2
-
-cpdef attributes_of(thing)
+@cython.locals(count=Py_ssize_t, k=Py_ssize_t, beta1=double, beta2=double, rate=double,
+               scale=double, slope=double, average=double, square=double,
+               x="double[::1]", g="double[::1]", m="double[::1]", v="double[::1]",
+               new_x="double[::1]", new_m="double[::1]", new_v="double[::1]")
+cpdef adam(data, grads, first, second, double lr, betas, double eps, long long steps,
+           double penalty, double shrink)
 
 # Loops over thousands of Values: nobody's references are counted, each is looked at once.
 cdef inline int copy_fields(tuple values, double[::1] x, int which) except -1:

@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Any
 
-from . import shim as cython
+from . import cython_shim as cython
 from .coerce import as_list
 from .modes import is_flowing, refuse_in_trace, settle
 from .node import Node
@@ -23,9 +23,22 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 if not cython.compiled:
     from math import sqrt
 
-    from .shim import set_at_once
+    from .cython_shim import copy_fields, read_fields, set_at_once
 
-__all__ = ["adam", "as_numbers", "data_of", "grads_of", "set_data", "set_grads", "sgd", "zero_grad"]
+__all__ = [
+    "Nodes",
+    "adam",
+    "as_numbers",
+    "data_of",
+    "grads_of",
+    "read_data",
+    "set_data",
+    "set_grads",
+    "sgd",
+    "write_data",
+    "write_grads",
+    "zero_grad",
+]
 
 
 def _listed(values: Iterable[Any], what: str) -> list[Any]:
@@ -189,3 +202,40 @@ def adam(
         new_v[k] = square
         new_x[k] = x[k] * shrink - rate * average / (sqrt(square) * scale + eps)
     return moved, kept_first, kept_second
+
+
+# ---- numbers of Values, as they are: nobody is asked to settle -----------------------------------
+
+
+@cython.final
+@cython.cclass
+class Nodes:
+    """Values whose numbers are read at each call; that they are Values is checked here, once."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        for value in values:
+            if not isinstance(value, Node):
+                raise TypeError(f"only Values have numbers to read, not {type(value).__name__}.")
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def read(self, numbers: Any) -> None:
+        """Write the `.data` of the Values into the first numbers of a buffer."""
+        read_fields(self.values, numbers)
+
+
+def read_data(values: tuple[Any, ...], numbers: Any) -> None:
+    """Write the `.data` of Values into the first numbers of a buffer."""
+    copy_fields(values, numbers, 0)
+
+
+def write_data(values: tuple[Any, ...], numbers: Any) -> None:
+    """Write the first numbers of a NumPy array into the `.data` of Values."""
+    copy_fields(values, numbers, 1)
+
+
+def write_grads(values: tuple[Any, ...], numbers: Any) -> None:
+    """Write the first numbers of a NumPy array into the `.grad` of Values."""
+    copy_fields(values, numbers, 2)

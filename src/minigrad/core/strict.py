@@ -10,9 +10,9 @@ import sys
 from math import isfinite, isnan, ulp
 from typing import Any
 
-from . import ieee
-from .errors import NonFiniteError, NotDifferentiableError, StaleDataError
-from .names import readable, short
+from ..errors import NonFiniteError, NotDifferentiableError, StaleDataError
+from ..maths import floats as ieee
+from .names import is_ours, readable, short
 from .ops import TABLE
 
 __all__ = [
@@ -96,12 +96,13 @@ def check_derivative(node: Any, partial: float) -> None:
 
 def calling_line() -> str:
     """Find the line outside this package that asked for an operation."""
-    package = __name__.rpartition(".")[0]
     frame = sys._getframe(1)
     while frame.f_back is not None:
         module = frame.f_globals.get("__name__", "")
-        ours = module == package or module.startswith(package + ".")
-        if not ours and module not in ("copy", "pickle"):  # these call us on the user's behalf
+        if not is_ours(module) and module not in (
+            "copy",
+            "pickle",
+        ):  # these call us on the user's behalf
             break
         frame = frame.f_back
     return f"{readable(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -10,8 +10,8 @@ Start at `labs.py`: a lab is a row there. `folder.py` has what happens to a lear
 
 from . import versions
 from .broken import broken
-from .folder import LabError, Progress, check, reset, start
 from .labs import LABS, Lab
+from .workspace import LabError, Progress, check, reset, start
 
 __all__ = [
     "LABS",

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from ..modes import Watcher, replacing
-from ..ops import TABLE
-from ..record import Step, Tape, links
+from ..calculus.steps import Step, Tape, links
+from ..core.modes import Watcher, replacing
+from ..core.ops import TABLE
 from ..scalar import Value, run_by_hand
 
 __all__ = ["FAULTS", "Fault", "broken"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..names import readable
+from ..core.names import readable
 
 __all__ = ["PHRASES", "say"]
 

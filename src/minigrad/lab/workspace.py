@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..core.files import write_atomically
+from ..core.names import json_number
 from ..errors import MinigradError
-from ..files import write_atomically
-from ..names import json_number
 from .labs import LABS, LANGUAGES, Lab, Measured, differences, language, sound
 from .phrases import say
 

@@ -1,4 +1,4 @@
-/* What quick.py asks of C: are the things in a container the very same as before? By pointers and
+/* What unchanged.py asks of C: are the things in a container the very same as before? By pointers and
    bytes alone, so that no object is touched. A `no` only means that somebody has to look closer. */
 
 static int same_buffer(PyObject *now, PyObject *then)
@@ -177,21 +177,4 @@ static Py_ssize_t first_new_meaning(PyObject *spaces, PyObject *words, PyObject 
             return at;
     }
     return -1;
-}
-
-static inline PyObject *item_at(PyObject *values, Py_ssize_t k)
-{
-    return PyTuple_GET_ITEM(values, k);
-}
-
-/* The item of a tuple, borrowed, if it is of this class; else NULL. Nearly all are of one class. */
-static inline PyObject *of_kind(PyObject *values, Py_ssize_t k, PyTypeObject **known, PyObject *kind)
-{
-    PyObject *const item = PyTuple_GET_ITEM(values, k);
-    if (Py_TYPE(item) != *known) {
-        if (!PyObject_TypeCheck(item, (PyTypeObject *)kind))
-            return NULL;
-        *known = Py_TYPE(item);
-    }
-    return item;
 }

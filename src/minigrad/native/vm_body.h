@@ -226,7 +226,7 @@ static int KERNEL(all_finite)(long n, const double *x)
     return !any;
 }
 
-/* ---- optimisers: the formulas of bulk.py, operation by operation ---- */
+/* ---- optimisers: the formulas of core/parameters.py, operation by operation ---- */
 
 static void KERNEL(sgd)(long n, double *restrict x, const double *restrict g, double *restrict u,
                         double lr, double momentum, int nesterov, double decay)

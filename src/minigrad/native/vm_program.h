@@ -1,4 +1,4 @@
-/* The words of a program, as compiler/lower.py writes them: decoded once, and checked so that no
+/* The words of a program, as compiler/backends/encode.py writes them: decoded once, and checked so that no
    program, however wrong, reads or writes outside its buffers.
 
    Every instruction is a nest of three loops (d0, d1, d2); an operand says how its slot moves:

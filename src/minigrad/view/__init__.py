@@ -1,7 +1,8 @@
 """Pictures of expression graphs: `draw_dot`, `trace`, the player, and a graph as text, SVG or JSON.
 
-Graph → `Scene` (`take.py`) → one room for each kind of picture. This is the door: functions that
-take a Value. `import minigrad` comes by here, so Graphviz's package is loaded when somebody draws.
+Graph → `Scene` (`from_graph.py`) → one module for each kind of picture. This is the door: functions
+that take a Value. `import minigrad` comes by here, so Graphviz's package is loaded when somebody
+draws.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ import os
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ..abilities import ABILITIES
-from ..files import write_atomically
-from ..graph import edges, topological_order
-from ..record import check_root
-from ..scalar import Value
-from .frames import play_of, room_for
-from .html import page_of, still_page_of
+from ..calculus.steps import check_root
+from ..core.files import write_atomically
+from ..core.graph import edges, topological_order
+from ..scalar import ABILITIES, Value
+from .from_graph import LIMIT, scene_of
+from .player.frames import play_of, room_for
+from .player.page import page_of, still_page_of
 from .scene import Arrow, Scene, Span, Unit
 from .svg import svg_of
-from .take import LIMIT, scene_of
 from .text import text_of
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from ..graph import operands_of
-from ..names import plural
-from ..ops import TABLE
+from ..core.graph import operands_of
+from ..core.names import plural
+from ..core.ops import TABLE
 from .scene import Arrow, Scene, Span, Unit
 
 __all__ = ["collapsed", "unit_of"]

@@ -19,9 +19,9 @@ from typing import Any
 
 import graphviz  # type: ignore[import-untyped]
 
+from ..core.files import write_atomically
+from ..core.names import brief, readable
 from ..errors import GraphvizMissingError
-from ..files import write_atomically
-from ..names import brief, readable
 from .scene import Scene, Span, Unit
 from .svg import svg_of
 from .text import span

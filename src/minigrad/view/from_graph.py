@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..graph import operands_of, topological_order
-from ..names import plural
+from ..core.graph import operands_of, topological_order
+from ..core.names import plural
 from .collapse import collapsed, unit_of
 from .scene import Arrow, Scene
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..names import json_number, plural, readable
+from ..core.names import json_number, plural, readable
 
 __all__ = ["Arrow", "Scene", "Span", "Unit"]
 

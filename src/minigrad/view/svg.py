@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from ..names import plural, readable, short, width_of
+from ..core.names import plural, readable, short, width_of
 from .layout import Layout, Point, layout
-from .placing import PORT_GAP
+from .layout.placing import PORT_GAP
 from .scene import Scene, Unit
 from .text import span
 

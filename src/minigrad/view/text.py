@@ -5,7 +5,7 @@ What is used more than once is written out where it comes first, and afterwards 
 
 from __future__ import annotations
 
-from ..names import brief, plural, readable
+from ..core.names import brief, plural, readable
 from .scene import Scene, Span, Unit
 
 __all__ = ["span", "text_of"]

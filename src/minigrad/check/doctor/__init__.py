@@ -3,8 +3,8 @@
     report = diagnose("my_engine.py")        # or a class, or the name of an installed module
     print(report)
 
-The probes are run in a child process (`child.py`), once with the numbers that a learner reads in a
-finding, and once with numbers drawn for this very run: an engine that is right about the former
+The probes are run in a child process (`sandbox.py`), once with the numbers that a learner reads in
+a finding, and once with numbers drawn for this very run: an engine that is right about the former
 alone is not right. What comes out is compared with what is right, and where it is wrong, with the
 patients of the catalogue: the fault whose patient fails the same probes in the same way is the one
 (`recognise.py`). What no row of the catalogue explains is reported as it is, with the smallest
@@ -27,19 +27,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from ..explain import explain
-from ..names import brief
-from .child import LARGEST, Examination, examine_stranger
+from ...calculus.paths import explain
+from ...core.names import brief
+from .catalogue import CATALOGUE, FAULTS, GENERAL, Fault
 from .dialect import NAMES, NoEngineError, find
-from .examine import Outcome, run_all
-from .faults import CATALOGUE, FAULTS, GENERAL, Fault
 from .limits import SHOWS
 from .lines import likely_line, marks_of
-from .patients import Sign, ill_outcome, judge, signature, signatures
 from .probes import BY_NAME, PROBES, build, drawn, expected
 from .programs import Probe
 from .recognise import recognise
 from .report import Finding, Report
+from .run_probes import Outcome, run_all
+from .sandbox import LARGEST, Examination, examine_stranger
+from .signatures import Sign, ill_outcome, judge, signature, signatures
 
 __all__ = ["diagnose"]
 

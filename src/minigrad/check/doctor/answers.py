@@ -11,11 +11,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..names import readable
+from ...core.names import readable
 from .dialect import NAMES, SPECIAL, SYMBOLS, can
-from .examine import Outcome
 from .lines import Marks
 from .programs import Probe
+from .run_probes import Outcome
 
 __all__ = ["Examination", "understand"]
 

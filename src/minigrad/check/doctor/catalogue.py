@@ -2,7 +2,7 @@
 
 A row names the fault, tells what a learner sees, why it happens and how it is mended, and plants
 it: a sound engine (`engines/`) with a few lines changed is the patient. Which probes a fault fails
-is not written here: it is found by running the patient (`patients.py`), and that is also how the
+is not written here: it is found by running the patient (`signatures.py`), and that is also how the
 doctor knows a fault again in a stranger's engine.
 
 Three kinds: a *fault* is a wrong number or a crash on a first backward(); a *limit* shows beyond

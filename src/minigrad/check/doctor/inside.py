@@ -1,9 +1,9 @@
 """What runs inside the child process: the questions, and next to them a stranger's code.
 
-`child.py` starts it in an empty folder, with the questions on the standard input. What it says goes
-to the standard output, which the stranger's code does not find in its place: one JSON line each, in
-this order: the text of the file, as it was before its code ran; how the class is spoken to; what
-came out of each question, as raw numbers; the end.
+`sandbox.py` starts it in an empty folder, with the questions on the standard input. What it says
+goes to the standard output, which the stranger's code does not find in its place: one JSON line
+each, in this order: the text of the file, as it was before its code ran; how the class is spoken
+to; what came out of each question, as raw numbers; the end.
 
 Nothing here knows what is right, and neither the catalogue nor minigrad itself is loaded: whoever
 looks around here finds questions. So whatever the stranger's code does to this process, it has to
@@ -29,9 +29,9 @@ from types import ModuleType
 from typing import Any
 
 from .dialect import Dialect, NoEngineError, find
-from .examine import run_all
 from .lines import marks_of
 from .programs import Probe
+from .run_probes import run_all
 
 __all__ = ["main"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ..names import brief
-from .examine import DEPTH, Outcome
-from .patients import Sign, judge
+from ...core.names import brief
 from .probes import BY_NAME
+from .run_probes import DEPTH, Outcome
+from .signatures import Sign, judge
 
 __all__ = ["SHOWS"]
 

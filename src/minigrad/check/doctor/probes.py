@@ -4,7 +4,7 @@ A *first* probe is a program, built and run backward once; every number in it mu
 those of *maybe* and *left* probes (unusual exponents, numbers on the left), but an engine may also
 refuse these. The other kinds ask for more than a first backward(): `second` passes, `depth`,
 `extremes`, memory. What is right is worked out by minigrad (`expected`), here and in no other
-process: a stranger's class is asked elsewhere (`examine.py`, in a child), and only asked.
+process: a stranger's class is asked elsewhere (`run_probes.py`, in a child), and only asked.
 
 Each probe has numbers of its own, which everybody can read here, and so learn the answers by heart.
 Therefore `drawn` asks the same with numbers that nobody knows before.
@@ -15,8 +15,8 @@ from __future__ import annotations
 import functools
 import random
 
-from .. import functions
-from ..scalar import Value
+from ... import functions
+from ...scalar import Value
 from .dialect import SYMBOLS
 from .programs import FUNCTIONS, Probe, Program
 

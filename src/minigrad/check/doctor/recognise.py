@@ -14,9 +14,9 @@ What is left then is reported without a name.
 
 from __future__ import annotations
 
-from .faults import FAULTS, ORDERS
-from .patients import Sign, Signatures, close
+from .catalogue import FAULTS, ORDERS
 from .probes import BY_NAME, PROBES
+from .signatures import Sign, Signatures, close
 
 __all__ = ["recognise"]
 

@@ -9,9 +9,9 @@ from html import escape
 from string import Template
 from typing import Any
 
-from ..names import plural, readable, short
-from ..view import play
-from ..view.html import script_hash
+from ...core.names import plural, readable, short
+from ...view import play
+from ...view.player.page import script_hash
 from .probes import build
 from .programs import Program
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from .catalogue import CATALOGUE, Fault
 from .dialect import Dialect, find
-from .examine import Outcome, run_all
-from .faults import CATALOGUE, Fault
 from .probes import FIRST, PROBES, drawn, expected
 from .programs import Probe
+from .run_probes import Outcome, run_all
 
 __all__ = [
     "HEALTHY",
@@ -36,7 +36,7 @@ __all__ = [
     "source",
 ]
 
-FOLDER = Path(__file__).with_name("engines")
+FOLDER = Path(__file__).with_name("sound")
 HEALTHY = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
 MAY_REFUSE = ("maybe", "left")
 

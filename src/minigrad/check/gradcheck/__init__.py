@@ -21,17 +21,17 @@ from functools import cached_property
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from ..bulk import data_of, set_data
-from ..coerce import as_float, as_list, is_number
-from ..derivatives import jvp
-from ..graph import topological_order
-from ..guard import same
-from ..modes import is_recording, tolerant
-from ..names import brief, cut, json_number, plural, readable, width_of
-from ..nn import Module
-from ..ops import TABLE
-from ..record import aside, links
-from ..scalar import Value
+from ...calculus.derivatives import jvp
+from ...calculus.steps import aside, links
+from ...core.coerce import as_float, as_list, is_number
+from ...core.graph import topological_order
+from ...core.modes import is_recording, tolerant
+from ...core.names import brief, cut, json_number, plural, readable, width_of
+from ...core.ops import TABLE
+from ...core.parameters import data_of, set_data
+from ...core.strict import same
+from ...nn import Module
+from ...scalar import Value
 from .differences import Slope, slope
 from .replay import complex_gradient, jax_gradient, torch_gradient
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, isfinite, nan
 
-from ..names import brief
+from ...core.names import brief
 
 __all__ = ["Slope", "extrapolate", "slope"]
 

@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from ..arrays import ArrayMath
-from ..errors import NotDifferentiableError
-from ..graph import topological_order
-from ..ops import TABLE
-from ..scalar import Value
+from ...core.graph import topological_order
+from ...core.ops import TABLE
+from ...errors import NotDifferentiableError
+from ...maths.arrays import ArrayMath
+from ...scalar import Value
 
 __all__ = ["complex_gradient", "jax_gradient", "replay", "torch_gradient"]
 

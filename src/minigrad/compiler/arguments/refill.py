@@ -1,10 +1,8 @@
 # cython: wraparound=False
-"""The loops that every call of a compiled function runs, hence compiled themselves.
+"""The numbers of arguments, when their structure is the one of last time: a loop of every call.
 
-Are the arguments of the same structure as last time, and which numbers do they hold (`refill`)? Is
-what the function reads besides them still there (`first_moved`, `first_changed`)? The rules are in
-`compiler/pytree.py` and `compiler/surroundings.py`; here is the way that is taken when nothing is
-new. Whoever finds something new goes the long way, there.
+The rules are in `structure.py`; here is the way that is taken when nothing is new. Whoever finds
+something new goes the long way, there.
 """
 
 from __future__ import annotations
@@ -13,34 +11,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import shim as cython
-from .modes import settle
-from .node import Node
-from .scalar import Value
+from ...core.modes import settle
+from ...core.node import Node
+from ...scalar import Value
 
-if False:  # for the compiler, which reads the next line; nobody runs it
-    import cython  # type: ignore
-
-if not cython.compiled:
-    from .shim import copy_fields, first_new_meaning, first_other, own_attributes, read_fields
-
-__all__ = [
-    "Nodes",
-    "attributes_of",
-    "first_changed",
-    "first_moved",
-    "read_data",
-    "refill",
-    "write_data",
-    "write_grads",
-]
+__all__ = ["refill"]
 
 _EXACT = 2**53  # whole numbers beyond have no float of their own
 
 Other = Callable[[Any, Any, Any, int, list[Any]], int]
-
-
-# ---- arguments -----------------------------------------------------------------------------------
 
 
 def refill(tree: Any, key: Any, numbers: Any, at: int, sources: list[Any], other: Other) -> int:
@@ -178,63 +157,3 @@ def _refill_dict(
         if at < 0:
             return -1
     return at
-
-
-# ---- surroundings --------------------------------------------------------------------------------
-
-
-def first_moved(spaces: list[Any], words: list[Any], then: list[Any], missing: Any, at: int) -> int:
-    """Find the first word, from `at` on, that means another object than it did; -1 if none does.
-
-    A word that is not there means `missing`.
-    """
-    return first_new_meaning(spaces, words, then, missing, at)
-
-
-def first_changed(ways: bytes, places: list[Any], then: list[Any], at: int) -> int:
-    """Find the first place, from `at` on, that may hold something else than it did; or -1."""
-    return first_other(ways, places, then, at)
-
-
-def attributes_of(thing: Any) -> Any:
-    """Return the dict of what was set on an object, or None; nothing of the object is called."""
-    if not cython.compiled and issubclass(type(thing), Node):
-        return thing._attributes()
-    return own_attributes(thing)
-
-
-# ---- numbers of Values, as they are: nobody is asked to settle -----------------------------------
-
-
-@cython.final
-@cython.cclass
-class Nodes:
-    """Values whose numbers are read at each call; that they are Values is checked here, once."""
-
-    def __init__(self, values: tuple[Any, ...]) -> None:
-        for value in values:
-            if not isinstance(value, Node):
-                raise TypeError(f"only Values have numbers to read, not {type(value).__name__}.")
-        self.values = values
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def read(self, numbers: Any) -> None:
-        """Write the `.data` of the Values into the first numbers of a buffer."""
-        read_fields(self.values, numbers)
-
-
-def read_data(values: tuple[Any, ...], numbers: Any) -> None:
-    """Write the `.data` of Values into the first numbers of a buffer."""
-    copy_fields(values, numbers, 0)
-
-
-def write_data(values: tuple[Any, ...], numbers: Any) -> None:
-    """Write the first numbers of a NumPy array into the `.data` of Values."""
-    copy_fields(values, numbers, 1)
-
-
-def write_grads(values: tuple[Any, ...], numbers: Any) -> None:
-    """Write the first numbers of a NumPy array into the `.grad` of Values."""
-    copy_fields(values, numbers, 2)

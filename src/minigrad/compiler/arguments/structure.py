@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..coerce import as_float, is_number
-from ..quick import refill
-from ..scalar import Value
-from .reading import EXACT, Reading, Scribe, Stepped
+from ...core.coerce import as_float, is_number
+from ...scalar import Value
+from ..tracing.proxies import EXACT, Reading, Scribe, Stepped
+from .refill import refill
 
 __all__ = [
     "Flat",

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from .maps import MAPS
-from .program import Area, Flags, Instruction, Program, Ref, check_size, indices, spaces
-from .trim import trim
+from ...codegen.elementwise import MAPS
+from ..ir.program import Area, Flags, Instruction, Program, Ref, check_size, indices, spaces
+from ..passes.trim import trim
 
 __all__ = ["Code", "encode", "stores"]
 

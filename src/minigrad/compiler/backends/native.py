@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ...engines import pure_is_asked
-from ..lower import encode
-from ..program import Program
+from ...core.build import pure_is_asked
+from ..ir.program import Program
+from .encode import encode
 from .numpy import Adam, Array, Guards, Sgd, fresh
 
 __all__ = ["Adam", "Guards", "Prepared", "Sgd", "available", "is_unwanted", "isas", "prepare"]

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import ArrayMath
-from ...bulk import adam, sgd
-from ..maps import MAPS
-from ..program import NOT_FINITE, Instruction, Ref
+from ...codegen.elementwise import MAPS
+from ...core.parameters import adam, sgd
+from ...maths.arrays import ArrayMath
+from ..ir.program import NOT_FINITE, Instruction, Ref
 
 __all__ = ["Adam", "Guards", "Prepared", "Sgd", "fresh", "prepare"]
 

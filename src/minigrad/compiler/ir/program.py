@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TraceError
-from .maps import MAPS
-from .tape import Guard
+from ...codegen.elementwise import MAPS
+from ...errors import TraceError
+from ..tracing.tape import Guard
 
 __all__ = [
     "ADDING",

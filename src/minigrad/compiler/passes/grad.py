@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from .maps import MAPS
-from .program import Flags, Instruction, Program, Ref, ref_of, spaces
+from ...codegen.elementwise import MAPS
+from ..ir.program import Flags, Instruction, Program, Ref, ref_of, spaces
 
 __all__ = ["expand", "grad", "hessian_times_vector", "jacobian"]
 

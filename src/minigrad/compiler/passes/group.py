@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from ..entries import Canonical, Entries
-from .maps import MAPS
-from .program import Instruction, Program, Ref, ref_of
-from .tape import CONSTANT, MAX, TAKE, Guard, Tape
+from ...codegen.elementwise import MAPS
+from ..ir.program import Instruction, Program, Ref, ref_of
+from ..tracing.entries import Canonical, Entries
+from ..tracing.tape import CONSTANT, MAX, TAKE, Guard, Tape
 
 __all__ = ["group"]
 

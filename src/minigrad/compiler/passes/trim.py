@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import Flags, Instruction, Program, Ref, ref_of, spaces
+from ..ir.program import Flags, Instruction, Program, Ref, ref_of, spaces
 
 __all__ = ["trim"]
 

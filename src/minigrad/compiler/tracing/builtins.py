@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from ..coerce import is_number
-from ..ops import OPS
-from ..scalar import Value, apply
-from .reading import EXACT, Argument, Reading, Scribe, plain_number
+from ...core.coerce import is_number
+from ...core.ops import OPS
+from ...scalar import Value, apply
+from .proxies import EXACT, Argument, Reading, Scribe, plain_number
 
 __all__ = ["patched", "unpatch"]
 

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from .node cimport Node, Rare
+from ...core.node cimport Node, Rare
 
 cdef int _INPUT, _CONSTANT, _SUM, _DOT, HAS_RARE, _ADD, _MUL, _WHERE
 cdef int[::1] _arity

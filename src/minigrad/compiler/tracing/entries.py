@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
-from . import shim as cython
-from .errors import TraceError
-from .node import HAS_RARE
-from .ops import OPS, TABLE
+from ...core import cython_shim as cython
+from ...core.node import HAS_RARE
+from ...core.ops import OPS, TABLE
+from ...errors import TraceError
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore

@@ -22,14 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from ..quick import first_changed, first_moved
-from ..turns import forked
+from ...core.names import is_ours
+from ...core.turns import forked
 from .places import MISSING, Kind, Place, Slots, is_same
 from .search import Search
+from .unchanged import first_changed, first_moved
 
 __all__ = ["Slots", "Watch", "watch"]
-
-_PACKAGE = __name__.split(".", maxsplit=1)[0]
 
 
 class Watch:
@@ -77,7 +76,7 @@ class Watch:
         known = {
             word
             for space, word, value in zip(self.spaces, self.words, self.meant, strict=True)
-            if not _is_ours(space.get("__name__"))
+            if not is_ours(space.get("__name__"))
             and space is not vars(builtins)
             and value is not MISSING
             and not issubclass(type(value), ModuleType)
@@ -130,10 +129,6 @@ def _state(die: Any) -> Any:
     if isinstance(die, np.random.Generator):
         return die.bit_generator.state
     return die.getstate() if hasattr(die, "getstate") else die.get_state()
-
-
-def _is_ours(module: Any) -> bool:
-    return str(module).split(".", maxsplit=1)[0] == _PACKAGE
 
 
 def _stands_in(now: Any) -> bool:

@@ -14,10 +14,10 @@ from collections import deque
 from types import CellType, FrameType
 from typing import Any
 
-from ..entries import release
-from ..scalar import Value
+from ...scalar import Value
+from .entries import release
 from .places import Slots
-from .reading import Argument, Reading
+from .proxies import Argument, Reading
 from .trace import Trace
 
 __all__ = ["let_go"]

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..quick import attributes_of
+from .unchanged import attributes_of
 
 __all__ = [
     "ARRAY",

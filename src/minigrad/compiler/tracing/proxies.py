@@ -26,8 +26,8 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from ..coerce import is_number
-from ..scalar import Value
+from ...core.coerce import is_number
+from ...scalar import Value
 from .texts import is_formatting
 
 __all__ = [

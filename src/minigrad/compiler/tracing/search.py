@@ -20,22 +20,15 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from random import Random, SystemRandom
-from types import (
-    BuiltinFunctionType,
-    CellType,
-    FunctionType,
-    MethodType,
-    ModuleType,
-)
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any, Protocol, cast
 
 import numpy as np
 
+from ...core.node import Node
+from ...errors import TraceError
+from ...scalar import Value
 from ..callables import Made
-from ..errors import TraceError
-from ..node import Node
-from ..quick import attributes_of
-from ..scalar import Value
 from . import places
 from .outside import leads_outside, names_outside
 from .places import MISSING, Asked, Kind, Place, Slots, inside, referents
@@ -49,13 +42,14 @@ from .shapes import (
     is_held,
     is_open,
     is_operator,
-    is_ours,
+    is_our_function,
     is_users_class,
     is_users_module,
     is_users_space,
     match_args,
     module_of,
 )
+from .unchanged import attributes_of
 from .words import Mentions, words_of
 
 __all__ = ["Search"]
@@ -207,7 +201,7 @@ class Search:
         built_in: dict[str, Any] = cast(Any, function).__builtins__
         for word in words:
             value = self._meaning(own, word)
-            if value is MISSING and not is_ours(built_in.get(word)):
+            if value is MISSING and not is_our_function(built_in.get(word)):
                 value = self._meaning(built_in, word)
             self.thing(value, word)
 

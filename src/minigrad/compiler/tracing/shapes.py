@@ -10,17 +10,12 @@ import functools
 import inspect
 import sys
 from collections.abc import Iterator
-from types import (
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodType,
-    NoneType,
-)
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, NoneType
 from typing import Any
 
-from ..node import Node
-from ..quick import attributes_of
+from ...core.names import PACKAGE, is_ours
+from ...core.node import Node
+from .unchanged import attributes_of
 from .words import words_of
 
 __all__ = [
@@ -33,7 +28,7 @@ __all__ = [
     "is_held",
     "is_open",
     "is_operator",
-    "is_ours",
+    "is_our_function",
     "is_users_class",
     "is_users_module",
     "is_users_space",
@@ -44,11 +39,10 @@ __all__ = [
 NUMBERS = {float, int, bytes, complex, bool, NoneType}  # nothing to look into
 PLAIN = NUMBERS | {str}  # may be the name of something
 LINKS = {"__wrapped__", "__self__", "__func__"}  # from a wrapper to what it wraps
-_PACKAGE = __name__.split(".", maxsplit=1)[0]
 # Modules whose classes hold what one puts into them: what their own code mentions matters.
 _HOLDING = {"collections", "configparser", "functools", "queue", "statistics", "string"}
 _HOLDING |= {"graphlib", "weakref", "_weakrefset", "argparse", "types", "numpy.ma", "enum"}
-_NETWORKS = f"{_PACKAGE}.nn"  # small classes, made to be built upon: read like a user's own
+_NETWORKS = f"{PACKAGE}.nn"  # small classes, made to be built upon: read like a user's own
 _IS_MADE_BY_PYTHON = 1 << 9  # a class, by `class` or `type()`
 
 
@@ -59,11 +53,11 @@ class Shape:
         parts = {word: part for each in kind.__mro__ for word, part in vars(each).items()}
         self.is_users = is_users_class(kind)
         self.is_open = is_open(kind)
-        self.is_ours = _is_of(module_of(kind), _PACKAGE) and module_of(kind) not in _HOLDING
+        self.is_ours = is_ours(module_of(kind)) and module_of(kind) not in _HOLDING
         self.properties = [
             word
             for each in kind.__mro__
-            if _is_of(module_of(each), _PACKAGE) and not issubclass(kind, Node)
+            if is_ours(module_of(each)) and not issubclass(kind, Node)
             for word, part in vars(each).items()
             if type(part) is property
         ]
@@ -131,16 +125,12 @@ def is_held(word: str, part: Any) -> bool:
 # ---- whose is it? --------------------------------------------------------------------------------
 
 
-def _is_of(module: Any, package: str) -> bool:
-    return str(module).split(".", maxsplit=1)[0] == package
-
-
 def _is_strange(module: Any, file: Any) -> bool:
     """Tell whether a module is Python's own, ours, or installed from elsewhere."""
     top = str(module).split(".", maxsplit=1)[0]
     if top == "__main__" or module == _NETWORKS:
         return False
-    if top == _PACKAGE or top in sys.stdlib_module_names:
+    if is_ours(module) or top in sys.stdlib_module_names:
         return True
     return "site-packages" in str(file) or "dist-packages" in str(file)
 
@@ -179,13 +169,13 @@ def is_open(kind: type) -> bool:
     """Tell whether the attributes of its instances are a user's matter."""
     for each in kind.__mro__:
         top = module_of(each).split(".", maxsplit=1)[0]
-        if is_users_class(each) or module_of(each) in _HOLDING or top == _PACKAGE:
+        if is_users_class(each) or module_of(each) in _HOLDING or is_ours(module_of(each)):
             return True
         if top not in sys.stdlib_module_names:  # installed from elsewhere
             return True
     return False
 
 
-def is_ours(value: Any) -> bool:
+def is_our_function(value: Any) -> bool:
     """Tell whether it is a function of ours: in a trace, some stand in for built-ins."""
-    return type(value) is FunctionType and _is_of(value.__globals__.get("__name__"), _PACKAGE)
+    return type(value) is FunctionType and is_ours(value.__globals__.get("__name__"))

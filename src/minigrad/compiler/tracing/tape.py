@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..entries import ARGMAX, CONSTANT, DOT, INPUT, MAX, SUM, TAKE, Entries
+from .entries import ARGMAX, CONSTANT, DOT, INPUT, MAX, SUM, TAKE, Entries
 
 __all__ = ["ARGMAX", "CONSTANT", "DOT", "INPUT", "MAX", "SUM", "TAKE", "Guard", "Tape"]
 

@@ -13,10 +13,11 @@ import sys
 from functools import lru_cache
 from types import CodeType, FrameType
 
+from ...core.names import is_ours
+
 __all__ = ["is_formatting", "shown_at"]
 
 _NOTHING = {"PUSH_NULL", "CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "COPY_FREE_VARS", "MAKE_CELL"}
-_PACKAGE = __name__.split(".", maxsplit=1)[0]
 # Who shows texts, and nothing else: whatever else is called may keep them.
 _FUNCTIONS = {"print", "pprint", "display"}
 _METHODS = {  # the last word of what is called, and what the word before it must contain
@@ -51,8 +52,9 @@ def shown_at() -> str:
 
 
 def _is_users(frame: FrameType) -> bool:
-    top = str(frame.f_globals.get("__name__", "")).split(".", maxsplit=1)[0]
-    if top == _PACKAGE or (top in sys.stdlib_module_names and top != "__main__"):
+    module = str(frame.f_globals.get("__name__", ""))
+    top = module.split(".", maxsplit=1)[0]
+    if is_ours(module) or (top in sys.stdlib_module_names and top != "__main__"):
         return False
     return "site-packages" not in frame.f_code.co_filename
 

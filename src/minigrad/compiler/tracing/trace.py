@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from .. import ieee
-from ..entries import Entries
-from ..errors import TraceError
-from ..guard import calling_line
-from ..modes import is_recording, recording, tolerant, tracer, tracing
-from ..ops import OPS, TABLE
-from ..scalar import Value, in_turn, look_closely, recorded, refuse_inverted
-from ..turns import forked, in_child
-from .maps import MAPS
-from .patches import patched, unpatch
-from .reading import Condition, Inverted, Reading, close, plain_number
+from ...codegen.elementwise import MAPS
+from ...core.modes import is_recording, recording, tolerant, tracer, tracing
+from ...core.ops import OPS, TABLE
+from ...core.strict import calling_line
+from ...core.turns import forked, in_child
+from ...errors import TraceError
+from ...maths import floats as ieee
+from ...scalar import Value, in_turn, look_closely, recorded, refuse_inverted
+from .builtins import patched, unpatch
+from .entries import Entries
+from .proxies import Condition, Inverted, Reading, close, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Guard, Tape
 from .texts import shown_at
 

@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import Any
 
-from .. import ieee
-from ..graph import topological_order
-from ..scalar import Value
-from ..turns import in_child
-from .patches import patched
-from .pytree import Flat, Lifted, mapped
-from .reading import Reading, plain_number
+from ...core.graph import topological_order
+from ...core.turns import in_child
+from ...maths import floats as ieee
+from ...scalar import Value
+from ..arguments.structure import Flat, Lifted, mapped
+from .builtins import patched
+from .proxies import Reading, plain_number
 from .trace import turn
 
 __all__ = ["RUNNING", "StandIns", "uncompiled"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..explain import Explanation, explain_all
-from ..graph import topological_order
-from ..names import brief, name_of, owner, plural, short_name
-from ..record import Forward, Step, forward_steps, overwritten, steps
-from .scene import Scene
+from ...calculus.paths import Explanation, explain_all
+from ...calculus.steps import Forward, Step, forward_steps, overwritten, steps
+from ...core.graph import topological_order
+from ...core.names import brief, name_of, owner, plural, short_name
+from ..scene import Scene
 
 __all__ = ["play_of", "room_for"]
 

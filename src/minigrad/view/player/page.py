@@ -16,9 +16,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from .scene import Scene
-from .svg import DARK, svg_of
-from .text import span
+from ..scene import Scene
+from ..svg import DARK, svg_of
+from ..text import span
 
 __all__ = ["page_of", "script_hash", "still_page_of"]
 

@@ -1,0 +1,1 @@
+"""Derivatives, the backward pass step by step, and gradients as sums over paths."""

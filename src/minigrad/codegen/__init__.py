@@ -1,0 +1,1 @@
+"""The op table as C; for the build alone."""

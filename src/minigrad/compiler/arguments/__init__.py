@@ -1,0 +1,1 @@
+"""Arguments as numbers: containers of any depth, laid out in a row."""

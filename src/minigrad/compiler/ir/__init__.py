@@ -1,0 +1,1 @@
+"""Programs: what a trace becomes, what passes change, what back ends run."""

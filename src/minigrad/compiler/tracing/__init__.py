@@ -1,0 +1,1 @@
+"""From a function to a trace, and what must not change for it to hold."""

@@ -1,0 +1,1 @@
+"""What a Value is made of; nothing but the standard library."""

@@ -1,0 +1,43 @@
+"""Modules under the names that they had in earlier versions: pickles refer to them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+__all__ = ["FORMER_NAMES", "answer_to_former_names"]
+
+FORMER_NAMES = {
+    "batches": "compiler.vmap",
+    "callables": "compiler.callables",
+    "compiled": "compiler.function",
+    "explain": "calculus.paths",
+    "node": "core.node",
+    "record": "calculus.steps",
+    "training": "compiler.train",
+}
+
+
+class _FormerModule(ModuleType):
+    """Stands in for a module until somebody wants something of it."""
+
+    def __init__(self, name: str, now: str) -> None:
+        super().__init__(name, f"Now called {now}.")
+        self._now = now
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self._now), name)
+
+
+def answer_to_former_names(package: str) -> None:
+    """Have `minigrad.node` found, which is `minigrad.core.node` today.
+
+    In `sys.modules` alone: an import would also set `minigrad.record`, which is a function.
+    """
+    for former, now in FORMER_NAMES.items():
+        name = f"{package}.{former}"
+        sys.modules[name] = _FormerModule(name, f"{package}.{now}")

@@ -1,0 +1,1 @@
+"""The step player: frames, and the page that shows them."""
