@@ -291,7 +291,7 @@ def works(call):
 
 def something_is_on():
     modes.tidy_up()
-    on = bool(modes.open_blocks or modes.debts or modes.watchers() or modes.is_flowing())
+    on = bool(modes.open_blocks or modes.writebacks or modes.watchers() or modes.is_flowing())
     return on or modes.in_strict() or not modes.is_recording() or modes.tracer() is not None
 
 

@@ -126,7 +126,7 @@ ARGS = {
     "fill": (0,), "add": (1,), "muladd": (2,), "mmadd": (2,), "put": (2,), "get": (2,),
 }  # fmt: skip
 SMOOTH = ("exp", "tanh", "sin", "sigmoid", "softplus")
-ARITHMETIC = ("add", "sub", "mul", "neg", "div", "hold", "sqrt")
+ARITHMETIC = ("add", "sub", "mul", "neg", "div", "stop_gradient", "sqrt")
 
 
 def random_program(draw, kind, op="", largest=(7, 5, 6)):
@@ -281,7 +281,7 @@ def irregular(seed, steps=30):
     for _ in range(steps):
         n = draw.choice([1, 1, 2, 3, 5, 7, 8, 9, 16, 31, 32, 33])
         a, b, g = some(n, 0), some(n, half), Ref(first, 1, 1)
-        op = draw.choice(["add", "sub", "mul", "neg", "hold", "dot", "sum"])
+        op = draw.choice(["add", "sub", "mul", "neg", "stop_gradient", "dot", "sum"])
         if op == "dot":
             found.append(Instruction("dot", (n, 1), g, (a, b, some(n, 0))))
         elif op == "sum":

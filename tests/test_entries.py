@@ -138,12 +138,12 @@ def test_a_level_is_above_all_operands(kinds, rng):
 def test_traces_one_after_the_other_do_not_take_each_others_nodes_for_their_own():
     w, leaked = Value(2.0), []
 
-    def first(scribe):
+    def first(context):
         leaked.append(w * 3.0)
         return leaked
 
     trace(first, [])
-    later = trace(lambda scribe: [leaked[0] * w], []).entries
+    later = trace(lambda context: [leaked[0] * w], []).entries
     assert set(map(id, later.captured_values)) == {id(leaked[0]), id(w)}
     leaked[0].backward()  # and marks of traces are nothing to a backward pass
     assert w.grad == 3.0

@@ -158,7 +158,7 @@ def cases(op):
 # Made of + - * / and selections alone, or of a root: these have no freedom at all.
 EXACT = (
     "add sub mul div neg abs sqrt relu leaky_relu maximum minimum clip where "
-    "less less_equal equal both either invert hold"
+    "less less_equal equal and_ or_ not_ stop_gradient"
 ).split()
 # Several functions in a row, whose differences add up.
 COMPOSED = ("exp_sub", "log_add", "atan2_slope", "gelu", "sigmoid", "bell", "softplus", "silu")

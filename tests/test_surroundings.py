@@ -2182,9 +2182,9 @@ def test_looking_calls_nothing():
     def function(x):
         return x * 2.0 + 0.0 * len([things, table, several, Shy]) + 0 * bool(touched is None)
 
-    from minigrad.compiler.tracing.environment import watch
+    from minigrad.compiler.tracing.environment import environment_of
 
-    found = watch(function, [one])
+    found = environment_of(function, [one])
     assert found.changed() is None
     things[0] = two
     assert found.changed() is not None
@@ -2192,7 +2192,7 @@ def test_looking_calls_nothing():
 
 
 def test_what_cannot_be_followed_is_listed():
-    from minigrad.compiler.tracing.environment import watch
+    from minigrad.compiler.tracing.environment import environment_of
 
     def function(x):
         open("a")  # noqa: SIM115
@@ -2201,14 +2201,14 @@ def test_what_cannot_be_followed_is_listed():
         return x * generator.random() * chance.random()
 
     generator, chance = random.Random(1), random.SystemRandom()
-    assert watch(function).cannot_follow == [
+    assert environment_of(function).cannot_follow == [
         "open (files)",
         "random.Random (random numbers)",
         "random.SystemRandom (random numbers)",
         "secrets (random numbers)",
         "time.perf_counter (the clock)",
     ]
-    assert watch(lambda x: x * 2).cannot_follow == []
+    assert environment_of(lambda x: x * 2).cannot_follow == []
 
 
 def test_chance_without_a_state_may_be_in_reach():
@@ -2218,7 +2218,7 @@ def test_chance_without_a_state_may_be_in_reach():
 
 
 def test_a_change_by_the_function_itself_is_named():
-    from minigrad.compiler.tracing.environment import watch
+    from minigrad.compiler.tracing.environment import environment_of
 
     log = []
 
@@ -2226,20 +2226,20 @@ def test_a_change_by_the_function_itself_is_named():
         log.append(x)
         return x
 
-    found = watch(function)
+    found = environment_of(function)
     assert found.changed() is None
     function(1.0)
     assert found.changed() == "log"
 
 
 def test_large_containers_are_compared_quickly():
-    from minigrad.compiler.tracing.environment import watch
+    from minigrad.compiler.tracing.environment import environment_of
 
     count = 100_000
     several, line = set(range(count)), collections.deque(range(count))
     table = collections.OrderedDict.fromkeys(range(count))
     numbers = np.zeros(count)
-    found = watch(lambda x: x * len(several) * len(line) * len(table) * len(numbers))
+    found = environment_of(lambda x: x * len(several) * len(line) * len(table) * len(numbers))
     start = time.perf_counter()
     for _ in range(10):
         assert found.changed() is None

@@ -23,9 +23,9 @@ from minigrad.compiler.arguments import refill as quick
 from minigrad.compiler.tracing import entries
 from minigrad.core import node
 from minigrad.core import parameters as bulk
-from minigrad.core.node import Node, Rare
+from minigrad.core.node import Extras, Node
 
-CLASSES = [Node, Value, Rare, entries.Entries, entries._Sums]
+CLASSES = [Node, Value, Extras, entries.Entries, entries._Sums]
 MODULES = [node, scalar, bulk, entries, quick]
 
 
@@ -56,7 +56,7 @@ WRONG = {
     "object": object,
     "stranger": Stranger,
     "twin": Twin,
-    "rare": Rare,
+    "extras": Extras,
     "bare node": lambda: Node.__new__(Node),
     "bare Value": lambda: Value.__new__(Value),
     "bare subclass": Sub,
@@ -66,7 +66,7 @@ WRONG = {
     "product": lambda: Value(0.25) * Value(4.0),
 }
 ARGUMENTS = {
-    name: WRONG[name] for name in ("float", "None", "str", "rare", "bare node", "bare Value")
+    name: WRONG[name] for name in ("float", "None", "str", "extras", "bare node", "bare Value")
 } | {
     "Value": lambda: Value(2.0),
     "list": lambda: [None, 0.5],
@@ -235,7 +235,7 @@ def attached(thing):
 def with_operands(thing):
     y = Value(1.0) * 2.0
     y.label = "y"
-    y._rare.operands = y._rare.partials = (thing,)
+    y._extras.operands = y._extras.partials = (thing,)
     return y
 
 

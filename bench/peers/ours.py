@@ -177,12 +177,12 @@ class Kernel(Compiled):
         return functools.partial(machine.prepared.run, machine.values)
 
     def read(self, function, arguments, parameters):
-        variant, machine = function._latest(), self.machine(function)
+        spec, machine = function._latest(), self.machine(function)
         program = machine.program
 
         def read(_):
             slopes = machine.values[program.adjoints :][: program.parameters].tolist()
-            found = dict(zip(map(id, variant.captured), slopes, strict=True))
+            found = dict(zip(map(id, spec.captured), slopes, strict=True))
             value = float(machine.values[program.results[0]])
             return value, np.array([found.get(id(p), 0.0) for p in parameters])
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 from .core import parameters as bulk
 from .core.coerce import as_float, as_list
-from .core.modes import owe, settle
+from .core.modes import defer, flush_writebacks
 from .core.parameters import as_numbers, data_of, grads_of, set_grads, write_data, zero_grad
 from .scalar import Value
 
@@ -129,9 +129,9 @@ class Optimizer:
         data, grads = data_of(parameters), grads_of(parameters)
         moved, state = self._update(data, grads, self.lr)
         turn = _Moving(self, parameters, as_numbers(moved, len(parameters), "step"), state)
-        owe(turn.complete)  # whatever interrupts it from here on, whoever looks has it completed
+        defer(turn.complete)  # whatever interrupts it from here on, whoever looks has it completed
         self._turn = turn
-        settle()
+        flush_writebacks()
 
     def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
         """Return where the parameters go, and the state after that."""

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from .core.node cimport Gradients, Node, Rare, numbers_in
+from .core.node cimport Gradients, Node, Extras, numbers_in
 
 ctypedef double (*value_rule1)(object, double) noexcept
 ctypedef double (*value_rule2)(object, double, double) noexcept
@@ -28,9 +28,9 @@ cdef extern from "slab.h":
 cdef int _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _ABS, _TANH, _EXP, _EXPM1, _LOG, _LOG1P, _SQRT, _SIN
 cdef int _COS, _TAN, _ASIN, _ACOS, _ATAN, _ATAN2, _HYPOT, _SINH, _COSH, _ERF, _ERFC, _SIGMOID
 cdef int _SOFTPLUS, _RELU, _LEAKY_RELU, _GELU, _SILU, _MINIMUM, _MAXIMUM, _WHERE
-cdef int HAS_RARE
+cdef int HAS_EXTRAS
 cdef dict open_blocks
-cdef list debts, _recorder
+cdef list writebacks, _recorder
 cdef bint _closely, _is_plain
 cdef unsigned long _recording_thread, _owner
 
@@ -52,7 +52,7 @@ cdef inline int place_nodes(Value sample, Value operand) except -1:
                         <char *>&sample._users - start)
 
 @cython.locals(node=Value)
-cdef Value _node(int code, double data, Value a, Value b, double da, double db, Rare rare=*)
+cdef Value _node(int code, double data, Value a, Value b, double da, double db, Extras extras=*)
 
 @cython.locals(x=double, y=double)
 cdef Value _unary(int code, Value a)
@@ -83,7 +83,7 @@ cdef object _number_of(object other)
 @cython.locals(first="long long", second="long long", listed="long long", done="long long",
                order=list, path=list, lists=list, mark="long long", has_rare=int, count=int,
                node=Value, below=Value, operand=Value, a=Value, b=Value, p=Value, q=Value,
-               rare=Rare)
+               extras=Extras)
 cpdef list _postorder(Value root)
 
 cdef extern from "Python.h":
@@ -115,7 +115,7 @@ cdef bytearray _seeded(list order)
 @cython.locals(root=Value, left=Py_ssize_t, rest=_Rest)
 cdef object _run_pass(list order, bytearray room, list told, bint ends)
 
-@cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, rare=Rare,
+@cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, extras=Extras,
                has_rare=int, flow="double *", root=Value, done="long long")
 cdef Py_ssize_t _run_steps(list order, bytearray room, Py_ssize_t count, bint by_hand,
                            bint at_once) except -1
@@ -126,7 +126,7 @@ cdef class _Rest:
     cdef bytearray room
     cdef Py_ssize_t count
 
-@cython.locals(rare=Rare)
+@cython.locals(extras=Extras)
 cdef object _rules(Value node)
 
 @cython.locals(node=Value, flow="double *", k=Py_ssize_t)

@@ -27,7 +27,7 @@ from .core import strict as guard
 from .core.coerce import as_float, as_list, is_number
 from .core.graph import cycle_message, topological_order
 from .core.modes import (
-    debts,
+    flush_writebacks,
     in_strict,
     is_flowing,
     is_recording,
@@ -35,12 +35,12 @@ from .core.modes import (
     open_blocks,
     refuse_in_trace,
     replaced_pass,
-    settle,
     tracer,
     watchers,
     with_flow,
+    writebacks,
 )
-from .core.node import HAS_RARE, Gradients, Node, Rare, as_operands
+from .core.node import HAS_EXTRAS, Extras, Gradients, Node, as_operands
 from .core.ops import OPS, TABLE, Op
 from .core.turns import PAUSE, Turns, in_child
 from .errors import BackwardRunningError, CycleError
@@ -130,7 +130,7 @@ _WHERE = OPS["where"].code
 
 
 def _node(
-    code: int, data: float, a: Any, b: Any, da: float, db: float, rare: Rare | None = None
+    code: int, data: float, a: Any, b: Any, da: float, db: float, extras: Extras | None = None
 ) -> Value:
     """Make a node. Every operation ends here."""
     node: Value
@@ -146,24 +146,24 @@ def _node(
     node._da = da
     node._db = db
     node._tag = code
-    if rare is not None:
-        node._attach(rare)
+    if extras is not None:
+        node._attach(extras)
     if open_blocks:
         _observe(node)
     return node
 
 
 def _unary(code: int, a: Value) -> Value:
-    if debts:
-        settle()
+    if writebacks:
+        flush_writebacks()
     x = a._data
     y = value1[code](ieee, x)
     return _node(code, y, a, None, first1[code](ieee, y, x), 0.0)
 
 
 def _binary(code: int, a: Value, b: Value) -> Value:
-    if debts:
-        settle()
+    if writebacks:
+        flush_writebacks()
     p = a._data
     q = b._data
     y = value2[code](ieee, p, q)
@@ -172,8 +172,8 @@ def _binary(code: int, a: Value, b: Value) -> Value:
 
 def _binary_number(code: int, a: Value, number: Any) -> Value:
     """`a op number`; NotImplemented, so that Python asks the other side, if it is no number."""
-    if debts:
-        settle()
+    if writebacks:
+        flush_writebacks()
     if type(number) is not float:
         number = _real(code, number)
         if number is None:
@@ -186,8 +186,8 @@ def _binary_number(code: int, a: Value, number: Any) -> Value:
 
 def _number_binary(code: int, number: Any, b: Value) -> Value:
     """`number op b`."""
-    if debts:
-        settle()
+    if writebacks:
+        flush_writebacks()
     if type(number) is not float:
         number = _real(code, number)
         if number is None:
@@ -217,27 +217,27 @@ def _pair(code: int, a: Value, b: Any) -> Value:
 
 
 def _many(op: Op, operands: tuple[Value, ...]) -> Value:
-    if debts:
-        settle()
+    if writebacks:
+        flush_writebacks()
     xs = []
     for operand in operands:
         xs.append(operand._data)  # noqa: PERF401 - a loop, so that it is fast
     y = op.value(ieee, *xs)
-    rare = Rare()
-    rare.operands = operands
-    rare.partials = tuple(op.derivatives(ieee, y, *xs))
-    node = _node(op.code, y, None, None, 0.0, 0.0, rare)
+    extras = Extras()
+    extras.operands = operands
+    extras.partials = tuple(op.derivatives(ieee, y, *xs))
+    node = _node(op.code, y, None, None, 0.0, 0.0, extras)
     _follow(node, operands)
     return node
 
 
 def fused(data: float, operands: tuple[Value, ...], partials: Sequence[float]) -> Value:
     """Make one node of a whole computation whose derivatives are known, or will be when asked."""
-    rare = Rare()
-    rare.op = "compiled"
-    rare.operands = operands
-    rare.partials = partials
-    node = _node(0, data, None, None, 0.0, 0.0, rare)
+    extras = Extras()
+    extras.op = "compiled"
+    extras.operands = operands
+    extras.partials = partials
+    node = _node(0, data, None, None, 0.0, 0.0, extras)
     if is_recording():
         _follow(node, operands)
     return node
@@ -279,8 +279,8 @@ def select(condition: Any, a: Any, b: Any) -> Any:
         raise TypeError(
             "where(condition, a, b): got a Value as the condition; compare it: where(v > 0, a, b)."
         )
-    if debts:
-        settle()
+    if writebacks:
+        flush_writebacks()
     if open_blocks:
         reader = tracer()
         if reader is not None:
@@ -349,11 +349,11 @@ def _observe(node: Value) -> None:
     if strictly:
         source = guard.calling_line()
         guard.check_value(node, source)
-        node._get_rare().source = source
+        node._get_extras().source = source
     if not recording:
         node._a = node._b = None
-        if node._tag >= HAS_RARE:
-            node._rare = None
+        if node._tag >= HAS_EXTRAS:
+            node._extras = None
         node._tag = 0
 
 
@@ -424,17 +424,17 @@ class Value(Node):
 
     def _make_by_hand(self, children: Iterable[Any], op: str | Iterable[float]) -> None:
         operands = as_operands(children, "Value(data, _children)")
-        rare = self._get_rare()
-        rare.operands = operands
+        extras = self._get_extras()
+        extras.operands = operands
         _follow(self, operands)
         if isinstance(op, str):
-            rare.op = op
+            extras.op = op
             return
         what = "Value(data, children, local_grads)"
-        rare.partials = tuple(as_float(d, what) for d in as_list(op, what))
-        if len(rare.partials) != len(operands):
+        extras.partials = tuple(as_float(d, what) for d in as_list(op, what))
+        if len(extras.partials) != len(operands):
             raise ValueError(
-                f"{what}: {len(operands)} children but {len(rare.partials)} local "
+                f"{what}: {len(operands)} children but {len(extras.partials)} local "
                 "derivatives; give one for each child."
             )
 
@@ -469,8 +469,8 @@ class Value(Node):
     @property
     def _backward(self) -> Callable[[], Any]:
         """This node's own step of the chain rule; assign a function to make an op of your own."""
-        if self._rare is not None and self._rare.step is not None:
-            return self._rare.step
+        if self._extras is not None and self._extras.custom_backward is not None:
+            return self._extras.custom_backward
         return self._local_step
 
     @_backward.setter
@@ -481,7 +481,7 @@ class Value(Node):
                 "that adds to the grads of the operands."
             )
         if is_recording():
-            self._get_rare().step = step
+            self._get_extras().custom_backward = step
             if cython.compiled:
                 track(self)
 
@@ -492,8 +492,8 @@ class Value(Node):
             if reader is not None:
                 held: Value = reader.read(self).node
                 return held
-        if debts:
-            settle()
+        if writebacks:
+            flush_writebacks()
         return Value(self._data, label=self.label)
 
     # ---- what rooms above know ----------------------------------------------------------------
@@ -700,8 +700,8 @@ def nodes_alive() -> int:
 
 def _number_of(other: Any) -> float:
     """Return the number to compare with, or the stranger itself, which knows or raises."""
-    if debts:
-        settle()
+    if writebacks:
+        flush_writebacks()
     if isinstance(other, Value):
         value = other
         return value._data
@@ -733,8 +733,8 @@ def in_turn(function: Callable[..., Any], *arguments: Any) -> Any:
     Uncompiled, a lock could be left behind by an interrupt; see `turns`.
     """
     global _owner
-    if debts:
-        settle()
+    if writebacks:
+        flush_writebacks()
     if not cython.compiled:
         return _turns.run(_refuse_inner_pass, copy_context().run, function, *arguments)
     here = _this_thread()
@@ -787,7 +787,7 @@ def _postorder(root: Value) -> list[Value]:  # noqa: PLR0915 - one loop, so that
     second = first + 1
     listed = first + 2
     done = first + 3
-    has_rare = HAS_RARE
+    has_rare = HAS_EXTRAS
     order: list[Value] = []
     count = 0  # of them
     path: list[Value] = []  # the way down from the root
@@ -799,8 +799,8 @@ def _postorder(root: Value) -> list[Value]:  # noqa: PLR0915 - one loop, so that
             node._mark = listed
             lists.append(iter(node._links()))
             path.append(node)
-            rare: Any = node._rare
-            if rare.operands or rare.prev is not None or rare.step is not None:
+            extras: Any = node._extras
+            if extras.operands or extras.prev is not None or extras.custom_backward is not None:
                 _is_plain = False
         else:
             a = node._a
@@ -925,7 +925,7 @@ def _run_steps(order: list[Value], room: Any, count: int, by_hand: bool, at_once
     Of the first `count` nodes; returns how many are left at a step that was written `by_hand`.
     Nodes get their gradients `at_once` if nothing can come in between.
     """
-    has_rare = HAS_RARE
+    has_rare = HAS_EXTRAS
     flow = numbers_in(room)
     root = order[len(order) - 1]
     done = root._mark
@@ -935,13 +935,13 @@ def _run_steps(order: list[Value], room: Any, count: int, by_hand: bool, at_once
         if at_once:
             node._grad += grad
         if node._tag >= has_rare:
-            rare: Any = node._rare
-            if rare.step is not None:
+            extras: Any = node._extras
+            if extras.custom_backward is not None:
                 if not by_hand:
                     return count + 1
-                run_by_hand(node, rare.step)
+                run_by_hand(node, extras.custom_backward)
                 continue
-            if rare.prev is not None or rare.operands:
+            if extras.prev is not None or extras.operands:
                 for operand, partial in _rules(node):
                     if operand._mark == done:
                         flow[operand._place] += partial * grad
@@ -959,9 +959,9 @@ def _run_steps(order: list[Value], room: Any, count: int, by_hand: bool, at_once
 
 def _rules(node: Value) -> Iterable[tuple[Any, float]]:
     """Pair the operands that a node passes gradients on to with its local derivatives."""
-    rare: Any = node._rare
-    if rare is not None and rare.prev is None and node._a is None and node._b is None:
-        return zip(rare.operands, rare.partials, strict=True) if rare.partials else ()
+    extras: Any = node._extras
+    if extras is not None and extras.prev is None and node._a is None and node._b is None:
+        return zip(extras.operands, extras.partials, strict=True) if extras.partials else ()
     return node._links_and_partials()
 
 
@@ -1098,9 +1098,9 @@ def _observed_step(node: Value, by_hand: bool, told: list[Any]) -> None:
         guard.check_fresh(node)
     grad = node.grad
     before = [(operand, operand.grad) for operand in node._links()]
-    rare = node._rare
-    if by_hand and rare is not None and rare.step is not None:
-        run_by_hand(node, rare.step)
+    extras = node._extras
+    if by_hand and extras is not None and extras.custom_backward is not None:
+        run_by_hand(node, extras.custom_backward)
     else:
         now = {id(operand): number for operand, number in before}
         for operand, partial in _rules(node):

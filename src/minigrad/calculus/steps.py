@@ -286,7 +286,7 @@ def aside(nodes: list[Value], function: Callable[..., T], *arguments: Any) -> T:
 
 
 def _rules(node: Value) -> list[tuple[Value, float]]:
-    if not node._code and node._rare is not None and not node._rare.partials:
+    if not node._code and node._extras is not None and not node._extras.partials:
         return []  # made by hand, and no rule: no gradient gets past it
     operands = node._operands  # shows numbers as leaves, so first
     partials = [partial for _, partial in node._links_and_partials()]
@@ -294,7 +294,7 @@ def _rules(node: Value) -> list[tuple[Value, float]]:
 
 
 def _is_by_hand(node: Value) -> bool:
-    return node._rare is not None and node._rare.step is not None
+    return node._extras is not None and node._extras.custom_backward is not None
 
 
 def _ask_by_hand(node: Value, grad: float) -> list[tuple[Value, float]]:

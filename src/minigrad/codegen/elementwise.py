@@ -29,10 +29,10 @@ _EXTRA: list[Op] = []
 _extra("less", 2, lambda m, a, b: _flag(m, a < b))
 _extra("less_equal", 2, lambda m, a, b: _flag(m, a <= b))
 _extra("equal", 2, lambda m, a, b: _flag(m, m.equal(a, b)))
-_extra("both", 2, lambda m, a, b: a * b)
-_extra("either", 2, lambda m, a, b: _flag(m, a + b > 0.0))
-_extra("invert", 1, lambda m, a: 1.0 - a)
-_extra("hold", 1, lambda m, a: a)
+_extra("and_", 2, lambda m, a, b: a * b)
+_extra("or_", 2, lambda m, a, b: _flag(m, a + b > 0.0))
+_extra("not_", 1, lambda m, a: 1.0 - a)
+_extra("stop_gradient", 1, lambda m, a: a)
 # A node made by hand, of a number, an operand, and the local derivative that somebody gave it.
 _extra(
     "linear",

@@ -23,8 +23,8 @@ from ..core.modes import recording
 from ..core.names import plural
 from ..scalar import Value, gradients_and_scale
 from .arguments.structure import Flat
-from .specialization import Variant, opened, place_of
-from .tracing.proxies import Reading, plain_number
+from .specialization import Specialization, opened, place_of
+from .tracing.proxies import TracedNumber, plain_number
 from .tracing.untraced import StandIns
 
 __all__ = [
@@ -73,15 +73,15 @@ class Schedule:
         elif mode == "always":
             self.left = 1
 
-    def traced(self, variant: Variant) -> None:
+    def traced(self, spec: Specialization) -> None:
         """A new program is there."""
-        self.cost = max(self.cost, variant.seconds)
+        self.cost = max(self.cost, spec.seconds)
         if self.mode in (True, "warn") and not self.is_timed:
             self.left = _FIRST
 
-    def is_due(self, variant: Variant) -> bool:
+    def is_due(self, spec: Specialization) -> bool:
         """Tell whether this call is to be audited, its turn having come."""
-        return (self.is_timed or self.mode == "always") and variant.nodes <= _TOO_LARGE
+        return (self.is_timed or self.mode == "always") and spec.nodes <= _TOO_LARGE
 
     def took(self, replay: float, audit: float | None) -> None:
         """Fix the next turn by what a replay takes, and what the audit took if there was one."""
@@ -93,12 +93,12 @@ class Schedule:
         if self.mode != "always":
             self.left = max(1, math.ceil(self.cost / (SHARE * max(replay, 1e-7))))
 
-    def said(self, variant: Variant) -> str:
+    def said(self, spec: Specialization) -> str:
         """Say what becomes of a function."""
         if self.mode is False:
             return "Not audited (audit=False)."
-        if variant.nodes > _TOO_LARGE:
-            return f"Not audited: {plural(variant.nodes, 'operation')} are too many to run again."
+        if spec.nodes > _TOO_LARGE:
+            return f"Not audited: {plural(spec.nodes, 'operation')} are too many to run again."
         often = "every call" if self.mode == "always" else f"at most {SHARE:.0%} of the time"
         return (
             f"Audited against the function itself: {often}, {plural(self.count, 'audit')} so far."
@@ -114,33 +114,35 @@ class Numbers:
         self.scale = scale  # what rounding errors of the first result are relative to
 
 
-def purpose_of(variant: Variant) -> Any:
+def purpose_of(spec: Specialization) -> Any:
     """What to compare: gradients too, if somebody has asked for them."""
-    made = list(variant.machines)  # at once: another thread may make one
+    made = list(spec.machines)  # at once: another thread may make one
     asked = {key[1] for key in made if isinstance(key, tuple) and key[0] == 0}
     # The machine of a training step has numbers which nobody else may touch.
     return (0, "all" if "all" in asked else "values") if asked else "value"
 
 
-def measured(purpose: Any, variant: Variant, flat: Flat) -> Numbers | None:
+def measured(purpose: Any, spec: Specialization, flat: Flat) -> Numbers | None:
     """Run a program; None if a guard fails. May raise NotFinite."""
-    machine = variant.machine(purpose)
+    machine = spec.machine(purpose)
     with machine.lock:
-        if machine.run(variant.nodes_read, flat.numbers) >= 0:
+        if machine.run(spec.nodes_read, flat.numbers) >= 0:
             return None
         program, values = machine.program, machine.values
         results = [values.item(at) for at in program.results]
         slopes: dict[int, float] = {}
         if purpose != "value":
             found = values[program.adjoints : program.adjoints + program.inputs].tolist()
-            slopes = dict(zip(map(id, variant.captured), found, strict=False))
-            places = variant.value_places if purpose[1] == "values" else range(len(flat.numbers))
+            slopes = dict(zip(map(id, spec.captured), found, strict=False))
+            places = spec.value_places if purpose[1] == "values" else range(len(flat.numbers))
             slopes.update((at, found[program.parameters + at]) for at in places)
-            slopes.update((at, 0.0) for at in variant.wholes if at in slopes)
+            slopes.update((at, 0.0) for at in spec.wholes if at in slopes)
     return Numbers(results, slopes, 0.0)
 
 
-def difference(function: Callable[..., Any], variant: Variant, flat: Flat, here: Numbers) -> str:
+def difference(
+    function: Callable[..., Any], spec: Specialization, flat: Flat, here: Numbers
+) -> str:
     """Run the function as it is; say in what a replay differs from that, or return "".
 
     What the function raises goes to whoever called it, as it would uncompiled.
@@ -150,24 +152,26 @@ def difference(function: Callable[..., Any], variant: Variant, flat: Flat, here:
         output = given.run(function)
     results: list[Any] = []
     shape = opened(output, results, given.leaves)
-    if not _alike(variant.outputs, shape, results):
+    if not _alike(spec.outputs, shape, results):
         return "the function itself returns something of another structure"
-    theirs = _truth(results, variant, given, here)
+    theirs = _truth(results, spec, given, here)
     if theirs is None:
         return "the function itself returns something of another structure"
     return _told(here, theirs)
 
 
-def _truth(results: list[Any], variant: Variant, given: StandIns, here: Numbers) -> Numbers | None:
+def _truth(
+    results: list[Any], spec: Specialization, given: StandIns, here: Numbers
+) -> Numbers | None:
     if len(results) != len(here.results):
         return None
     numbers = [plain_number(x) for x in results]
     first = results[0] if results else None
-    if isinstance(first, Reading):
+    if isinstance(first, TracedNumber):
         first = first.node
     if not isinstance(first, Value) or not here.slopes:
         return Numbers(numbers, {}, max(map(abs, numbers), default=0.0))
-    captured = [value for value in variant.captured if id(value) in here.slopes]
+    captured = [value for value in spec.captured if id(value) in here.slopes]
     places = [at for at in range(len(given.leaves)) if at in here.slopes]
     wanted = [*captured, *(given.leaves[at] for at in places)]
     found, scale = gradients_and_scale(first, wanted)
@@ -233,7 +237,7 @@ def _alike(ours: Any, theirs: Any, results: list[Any]) -> bool:
     return True  # an object of the user's: another one of its kind, perhaps
 
 
-def reasons(stale: Variant, fresh: Variant) -> str:
+def reasons(stale: Specialization, fresh: Specialization) -> str:
     """Name what can be named of the reasons for which a program has become stale."""
     found = []
     old, new = stale.program.constants.tolist(), fresh.program.constants.tolist()
@@ -241,7 +245,7 @@ def reasons(stale: Variant, fresh: Variant) -> str:
     if moved:
         shown = ", ".join(f"{x:g} is {y:g} now" for x, y in moved[:3])
         found.append(f"Of the numbers that were frozen, {shown}.")
-    beyond = fresh.watch.cannot_follow
+    beyond = fresh.environment.cannot_follow
     if beyond:
         found.append(f"It may depend on {', '.join(beyond[:5])}, which nobody can watch.")
     return " ".join(found)

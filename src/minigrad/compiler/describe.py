@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 
 from ..core.names import plural
-from .specialization import Variant, backend_name
+from .specialization import Specialization, backend_name
 
 __all__ = ["described"]
 
 
-def described(variant: Variant, name: str) -> str:
+def described(spec: Specialization, name: str) -> str:
     """Say in words what became of a function."""
-    program = variant.program
+    program = spec.program
     kinds = Counter(step.kind for step in program.instructions)
     lines = [
-        f"{name}: {plural(variant.nodes, 'scalar operation')} became "
+        f"{name}: {plural(spec.nodes, 'scalar operation')} became "
         f"{plural(len(program.instructions), 'instruction')}, run by "
-        f"{backend_name(variant.backend)}."
+        f"{backend_name(spec.backend)}."
     ]
     for step in program.instructions:
         if step.kind == "mm":
@@ -39,7 +39,7 @@ def described(variant: Variant, name: str) -> str:
         f"Inputs: {program.parameters:,} captured Values, read afresh at each call; "
         f"{program.inputs - program.parameters:,} numbers from the arguments."
     )
-    watched = variant.watch.watched()
+    watched = spec.environment.watched()
     if watched:
         lines.append(f"Watched, and checked at each call: {', '.join(watched)}.")
     if program.guards:
@@ -49,7 +49,7 @@ def described(variant: Variant, name: str) -> str:
             lines.append(f"  … and {len(program.guards) - 10} more")
     else:
         lines.append("No guards: every call with arguments of this structure takes this way.")
-    beyond = variant.watch.cannot_follow
+    beyond = spec.environment.cannot_follow
     if beyond:
         lines.append(f"Frozen, and nobody can check it: {', '.join(beyond)}.")
     return "\n".join(lines)

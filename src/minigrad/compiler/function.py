@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..core.graph import topological_order
-from ..core.modes import in_strict, is_recording, refuse_in_trace, settle, tracer
+from ..core.modes import flush_writebacks, in_strict, is_recording, refuse_in_trace, tracer
 from ..core.turns import forked
 from ..errors import AuditError, GuardError, TraceError
 from ..scalar import Value, fused, gradients
@@ -36,8 +36,8 @@ from .describe import described
 from .gradients import Gradients, gradients_of
 from .ir.program import Program
 from .jacobian import Jacobian
-from .specialization import BACKENDS, NotFinite, Variant, backend_of, exactly, filled
-from .tracing.proxies import Reading
+from .specialization import BACKENDS, NotFinite, Specialization, backend_of, exactly, filled
+from .tracing.proxies import TracedNumber
 from .tracing.trace import collector_off, turn
 from .tracing.untraced import RUNNING, StandIns
 
@@ -45,7 +45,7 @@ __all__ = ["PATIENCE", "Bound", "CacheInfo", "Compiled", "Gradients"]
 
 _STRUCTURES = 256  # programs for other structures: beyond, those not used for longest are dropped
 PATIENCE = 60.0  # seconds to wait for another thread that traces, where nothing else can be done
-_VARIANTS = 16  # ways through one structure: beyond, the function runs as it is
+_MOST_SPECS = 16  # ways through one structure: beyond, the function runs as it is
 _CHANGES = 2  # traces in a row that may change what the function reads: caches fill up once
 _TABLE = 100  # derivatives of all results by all operands that an operation is worth
 _STREAK = 32  # traces in a row without a replay that are still taken for a start
@@ -90,7 +90,7 @@ class Compiled(Made):
         self._fixed = frozenset(map(id, leading))
         self._cache: OrderedDict[Any, Ways] = OrderedDict()
         self._recent: tuple[Any, int, Ways] | None = None  # key, numbers, its programs
-        self._last: Variant | None = None
+        self._last: Specialization | None = None
         self._audit = Schedule(mode_of(audit))
         self._reason = ""  # why it was traced again
         self._as_is = ""  # why it is not compiled at all: it changes what it reads
@@ -145,7 +145,7 @@ class Compiled(Made):
         given = StandIns(flat)
         output = given.run(self._function)
         first = output[0] if isinstance(output, (list, tuple)) else output
-        if isinstance(first, Reading):
+        if isinstance(first, TracedNumber):
             first = first.node
         if not isinstance(first, Value):
             raise TypeError(self._nothing_to_differentiate())
@@ -182,27 +182,27 @@ class Compiled(Made):
         shape = flatten(tuple(vectors), along) if vectors else None
         wanted = dict(parameters or {})
 
-        def run(variant: Variant, flat: Flat) -> Any:
+        def run(spec: Specialization, flat: Flat) -> Any:
             if vectors and (
                 len(along.numbers) != len(flat.numbers)
-                or _kindless(shape) != _kindless(flat.key[0])
+                or _shape_only(shape) != _shape_only(flat.key[0])
             ):
                 raise ValueError(
                     "hvp(args, vectors): the vectors have another structure than the arguments; "
                     "give one number for each number."
                 )
             direction = [
-                *[float(wanted.get(value, 0.0)) for value in variant.captured],
+                *[float(wanted.get(value, 0.0)) for value in spec.captured],
                 *(along.numbers or [0.0] * len(flat.numbers)),
             ]
-            machine = variant.machine("hvp")
-            settle()
+            machine = spec.machine("hvp")
+            flush_writebacks()
             with machine.lock:
-                if machine.run(variant.nodes_read, [*flat.numbers, *direction]) >= 0:
+                if machine.run(spec.nodes_read, [*flat.numbers, *direction]) >= 0:
                     return None
                 start = machine.program.adjoints
                 found = machine.values[start : start + len(direction)].copy()
-            gradients = gradients_of(variant, found, flat)
+            gradients = gradients_of(spec, found, flat)
             return (gradients.args if parameters is None else (gradients.args, gradients),)
 
         done = self._replayed(tuple(args), {}, run, PATIENCE)
@@ -225,12 +225,12 @@ class Compiled(Made):
         """Say what was recognised, what the program is tied to, guarded by and audited for."""
         if self._as_is:
             return self._as_is
-        variant = self._latest()
-        return f"{described(variant, self.__name__)}\n{self._audit.said(variant)}"
+        spec = self._latest()
+        return f"{described(spec, self.__name__)}\n{self._audit.said(spec)}"
 
     def cache_info(self) -> CacheInfo:
         """Count calls, traces, programs, failed guards, and calls that ran as they are."""
-        programs = sum(len(ways.variants) for ways in self._cache.values())
+        programs = sum(len(ways.specs) for ways in self._cache.values())
         return CacheInfo(self._calls, self._traces, programs, self._failed, self._eager)
 
     def cache_clear(self) -> None:
@@ -242,7 +242,7 @@ class Compiled(Made):
             self._changes = self._streak = 0
             self._as_is = ""
 
-    def _latest(self) -> Variant:
+    def _latest(self) -> Specialization:
         if self._last is None:
             raise RuntimeError(f"{self.__name__} has no program yet: call it first.")
         return self._last
@@ -253,7 +253,7 @@ class Compiled(Made):
         self,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        run: Callable[[Variant, Flat], T | None],
+        run: Callable[[Specialization, Flat], T | None],
         patience: float = 0.0,
     ) -> T | None:
         """Run a program that fits, traced now if there is none.
@@ -284,7 +284,7 @@ class Compiled(Made):
             ways.rests -= 1
             self._eager += 1
             return None
-        tried: list[Variant] = []
+        tried: list[Specialization] = []
         done: T | None = self._first_fitting(ways, tried, flat, run)
         if done is not None:
             return done
@@ -301,8 +301,8 @@ class Compiled(Made):
             traced = self._traced(flat)
         if traced is None:
             return None
-        variant, flat = traced
-        done = exactly(run, variant, flat)
+        spec, flat = traced
+        done = exactly(run, spec, flat)
         if done is None:  # what it was traced with does not pass its own guards
             raise GuardError(
                 f"{self.__name__}: the program does not reproduce the call it was traced from; "
@@ -320,36 +320,36 @@ class Compiled(Made):
     def _first_fitting(
         self,
         ways: Ways | None,
-        tried: list[Variant],
+        tried: list[Specialization],
         flat: Flat,
-        run: Callable[[Variant, Flat], T | None],
+        run: Callable[[Specialization, Flat], T | None],
     ) -> T | None:
         """Run the first program that holds for this call; those in `tried` do not."""
         if ways is None:
             return None
-        for variant in ways.variants:
-            if variant in tried:
+        for spec in ways.specs:
+            if spec in tried:
                 continue
-            change = variant.watch.changed()
+            change = spec.environment.changed()
             if change is None:
                 audit = self._audit
                 audit.left -= 1
                 if audit.left > 0:  # `exactly`, spelled out: this is where every call comes by
                     try:
-                        done = run(variant, flat)
+                        done = run(spec, flat)
                     except NotFinite:
-                        done = run(variant.exactly(), flat)
+                        done = run(spec.exactly(), flat)
                 else:
-                    done = self._audited(run, variant, flat)
+                    done = self._audited(run, spec, flat)
                 if done is not None:
-                    self._last = variant
+                    self._last = spec
                     self._streak = ways.missed = 0
                     return done
-                self._reason = "; ".join(guard.what for guard in variant.program.guards[:3])
+                self._reason = "; ".join(guard.what for guard in spec.program.guards[:3])
                 self._failed += 1
             else:
                 self._reason = f"{change} is not what it was when the function was traced"
-            tried.append(variant)
+            tried.append(spec)
         if tried and self._strict:
             raise GuardError(
                 f"{self.__name__}: this call would take another way than the one that was "
@@ -359,33 +359,33 @@ class Compiled(Made):
         return None
 
     def _audited(
-        self, run: Callable[[Variant, Flat], T | None], variant: Variant, flat: Flat
+        self, run: Callable[[Specialization, Flat], T | None], spec: Specialization, flat: Flat
     ) -> T | None:
         """Run one way, with a look at the clock, and with an audit if that is due."""
         spent = None
-        if self._audit.is_due(variant):
+        if self._audit.is_due(spec):
             started = clock()
-            if self._is_stale(variant, flat):
+            if self._is_stale(spec, flat):
                 return None  # with a warning; it is traced again
             spent = clock() - started
         started = clock()
-        done = exactly(run, variant, flat)
+        done = exactly(run, spec, flat)
         self._audit.took(clock() - started, spent)
         return done
 
-    def _is_stale(self, variant: Variant, flat: Flat) -> bool:
+    def _is_stale(self, spec: Specialization, flat: Flat) -> bool:
         """Compare a replay with the function itself; raise, or warn, if it is another one."""
-        settle()
-        run = partial(measured, purpose_of(variant))
-        here = exactly(run, variant, flat)
+        flush_writebacks()
+        run = partial(measured, purpose_of(spec))
+        here = exactly(run, spec, flat)
         if here is None:
             return False  # a guard fails: this way is not taken
         try:
-            told = difference(self._function, variant, flat, here)
+            told = difference(self._function, spec, flat, here)
         except BaseException:
             self._forget()
             raise
-        change = variant.watch.changed()
+        change = spec.environment.changed()
         if change is not None:
             self._changes_things(change)  # from now on it does so at every call, and did so now
             return self._found_stale(f"{self.__name__} changes {change}, and replays did not")
@@ -395,10 +395,10 @@ class Compiled(Made):
         with turn() as is_ours:
             if not is_ours:
                 return False  # another thread traces: at the next audit, then
-            fresh = self._variant(self._whole(flat), None)
-        settle()
+            fresh = self._specialize(self._whole(flat), None)
+        flush_writebacks()
         there = exactly(run, fresh, flat)
-        if there is not None and agree(here, there) and fresh.outputs_like(variant):
+        if there is not None and agree(here, there) and fresh.outputs_like(spec):
             # Tracing again makes no difference. Rounding, on an edge, is different next time.
             self._doubts += told.startswith("replayed it") or "structure" in told
             if not self._doubts or (self._doubts == 1 and self._audit.mode != "always"):
@@ -410,7 +410,7 @@ class Compiled(Made):
             )
         return self._found_stale(
             f"{self.__name__}: {told}. Something that it reads has changed, and nobody noticed. "
-            f"{reasons(variant, fresh)} Give it as an argument".replace("  ", " ")
+            f"{reasons(spec, fresh)} Give it as an argument".replace("  ", " ")
         )
 
     def _forget(self) -> None:
@@ -431,10 +431,10 @@ class Compiled(Made):
         args, kwargs = flat.tree
         return flat_call(args, kwargs, self._fixed)
 
-    def _variant(self, flat: Flat, known: Any) -> Variant:
+    def _specialize(self, flat: Flat, known: Any) -> Specialization:
         """Trace the function."""
         with collector_off():
-            return Variant(self._function, flat, self._backend, self._leading, known)
+            return Specialization(self._function, flat, self._backend, self._leading, known)
 
     def _found(self, flat: Flat) -> Ways | None:
         """Look up the programs for a structure."""
@@ -445,7 +445,7 @@ class Compiled(Made):
                 self._recent = (flat.key, len(flat.numbers), ways)
         return ways
 
-    def _traced(self, flat: Flat) -> tuple[Variant, Flat] | None:
+    def _traced(self, flat: Flat) -> tuple[Specialization, Flat] | None:
         """Run the function once and compile what it does; None if there are too many ways.
 
         The lock is not held meanwhile: what the function waits for may want to call it.
@@ -453,37 +453,37 @@ class Compiled(Made):
         with self._lock:
             ways = self._cache.setdefault(flat.key, Ways())
             self._cache.move_to_end(flat.key)
-            if len(ways.variants) >= _VARIANTS and self._dropped < _STRUCTURES:
-                fresh = [variant for variant in ways.variants if variant.watch.changed() is None]
-                self._dropped += len(ways.variants) - len(fresh)
-                ways.variants = fresh  # the others belong to a world that is gone
-        if len(ways.variants) >= _VARIANTS:
+            if len(ways.specs) >= _MOST_SPECS and self._dropped < _STRUCTURES:
+                fresh = [spec for spec in ways.specs if spec.environment.changed() is None]
+                self._dropped += len(ways.specs) - len(fresh)
+                ways.specs = fresh  # the others belong to a world that is gone
+        if len(ways.specs) >= _MOST_SPECS:
             ways.miss()
             self._uncompiled(self._too_many_ways())
             return None
         flat = self._whole(flat)
-        variant = self._variant(flat, None if flat.kept else self._known_watch())
+        spec = self._specialize(flat, None if flat.kept else self._known_environment())
         with self._lock:
             self._traces += 1
             self._streak += 1
-            self._audit.traced(variant)
+            self._audit.traced(spec)
             ways = self._cache.setdefault(flat.key, Ways())
-            self._last = variant
-            change = variant.watch.changed()
+            self._last = spec
+            change = spec.environment.changed()
             self._changes = self._changes + 1 if change is not None else 0
-            if variant.is_faithful and change is None:
-                ways.variants.insert(0, variant)
+            if spec.is_faithful and change is None:
+                ways.specs.insert(0, spec)
             self._recent = (flat.key, len(flat.numbers), ways)
             while len(self._cache) > _STRUCTURES:
                 self._cache.popitem(last=False)
-        self._say_what_was_seen(variant, change)
-        if not variant.is_faithful:
+        self._say_what_was_seen(spec, change)
+        if not spec.is_faithful:
             self._uncompiled(
                 f"{self.__name__} decides by a number that is on the edge: computed in another "
                 "order, it falls to the other side. Such calls run uncompiled."
             )
             return None
-        return variant, flat
+        return spec, flat
 
     def _uncompiled(self, why: str) -> None:
         """Have the function run as it is."""
@@ -491,19 +491,19 @@ class Compiled(Made):
         self._why = why
         self._warn(why)
 
-    def _say_what_was_seen(self, variant: Variant, change: str | None) -> None:
+    def _say_what_was_seen(self, spec: Specialization, change: str | None) -> None:
         """Warn of what a program does not repeat, once each."""
         name = self.__name__
         if self._changes > _CHANGES:
             self._changes_things(str(change))
-        if variant.text_at:
+        if spec.text_at:
             self._warn(
-                f"{name} makes texts of numbers, at {variant.text_at}: they are made when it is "
+                f"{name} makes texts of numbers, at {spec.text_at}: they are made when it is "
                 "traced, not at each call. Print what the call returns."
             )
-        if variant.escaped:
+        if spec.escaped:
             self._warn(
-                f"{name} leaves numbers behind ({', '.join(variant.escaped[:3])}): plain numbers, "
+                f"{name} leaves numbers behind ({', '.join(spec.escaped[:3])}): plain numbers, "
                 "put there when it is traced, not at each call. Return them instead."
             )
         if self._streak > _STREAK:
@@ -519,12 +519,12 @@ class Compiled(Made):
             self._told.add(kind)
             warnings.warn(text, RuntimeWarning, stacklevel=6)
 
-    def _known_watch(self) -> Any:
+    def _known_environment(self) -> Any:
         """What an earlier trace found around the function, if it is still so."""
         last = self._last
-        if last is None or last.kept or last.watch.changed() is not None:
+        if last is None or last.kept or last.environment.changed() is not None:
             return None
-        return last.watch
+        return last.environment
 
     def why_uncompiled(self) -> str:
         """Say why calls run the function as it is."""
@@ -541,94 +541,94 @@ class Compiled(Made):
 
     def _too_many_ways(self) -> str:
         return (
-            f"{self.__name__} was traced {_VARIANTS} times because calls took different ways "
+            f"{self.__name__} was traced {_MOST_SPECS} times because calls took different ways "
             f"({self._reason}). From now on such calls run uncompiled. Write the choice with "
             "where(condition, a, b), or keep the number open."
         )
 
-    def _fused(self, variant: Variant, flat: Flat) -> tuple[Any] | None:
+    def _fused(self, spec: Specialization, flat: Flat) -> tuple[Any] | None:
         """Run with gradients; what comes back are nodes with known local derivatives."""
-        operands = variant.captured
+        operands = spec.captured
         if flat.sources:
             operands = (*operands, *(value for _, value in flat.sources))
-        if not operands or None not in variant.kinds:  # nothing to differentiate, or by
-            return self._plain(variant, flat)
-        if len(variant.kinds) > 1:
-            return self._many_fused(variant, flat, operands)
-        settle()
-        machine = variant.machine((0, "values"))
+        if not operands or None not in spec.kinds:  # nothing to differentiate, or by
+            return self._plain(spec, flat)
+        if len(spec.kinds) > 1:
+            return self._many_fused(spec, flat, operands)
+        flush_writebacks()
+        machine = spec.machine((0, "values"))
         with machine.lock:
-            if machine.run(variant.nodes_read, flat.numbers) >= 0:
+            if machine.run(spec.nodes_read, flat.numbers) >= 0:
                 return None
             program, values = machine.program, machine.values
             data = values.item(program.results[0])
             start = program.adjoints
-            partials = values[start : start + len(variant.captured)].tolist()
+            partials = values[start : start + len(spec.captured)].tolist()
             first = start + program.parameters
             partials += [values.item(first + at) for at, _ in flat.sources]
         made = fused(data, operands, tuple(partials))
-        return (filled(variant.outputs, lambda _: made),)
+        return (filled(spec.outputs, lambda _: made),)
 
     def _many_fused(
-        self, variant: Variant, flat: Flat, operands: tuple[Value, ...]
+        self, spec: Specialization, flat: Flat, operands: tuple[Value, ...]
     ) -> tuple[Any] | None:
         """Several results: their derivatives are computed when somebody asks for them."""
-        if len(variant.kinds) * len(operands) > _TABLE * variant.nodes + 10_000:
+        if len(spec.kinds) * len(operands) > _TABLE * spec.nodes + 10_000:
             self._uncompiled(
-                f"{self.__name__} returns {len(variant.kinds)} results that depend on "
-                f"{len(operands)} Values in {variant.nodes} operations. A table of all derivatives "
+                f"{self.__name__} returns {len(spec.kinds)} results that depend on "
+                f"{len(operands)} Values in {spec.nodes} operations. A table of all derivatives "
                 "takes longer than the function itself, so such calls run uncompiled. Compile what "
                 "makes one number of the results, a loss."
             )
             raise _TooMany
-        settle()
-        numbers = self._numbers(variant, flat)
+        flush_writebacks()
+        numbers = self._numbers(spec, flat)
         if numbers is None:
             return None
-        rows = Jacobian(variant, flat, operands)
+        rows = Jacobian(spec, flat, operands)
 
         def made(at: int) -> Any:
-            kind = variant.kinds[at]
+            kind = spec.kinds[at]
             if kind is not None:
                 return kind(numbers[at])
             return fused(numbers[at], operands, rows.row(at))
 
-        return (filled(variant.outputs, made),)
+        return (filled(spec.outputs, made),)
 
-    def _plain(self, variant: Variant, flat: Flat) -> tuple[Any] | None:
+    def _plain(self, spec: Specialization, flat: Flat) -> tuple[Any] | None:
         """Run without gradients: leaves."""
-        settle()
-        numbers = self._numbers(variant, flat)
+        flush_writebacks()
+        numbers = self._numbers(spec, flat)
         if numbers is None:
             return None
 
         def leaf(at: int) -> Any:
-            kind = variant.kinds[at]
+            kind = spec.kinds[at]
             return Value(numbers[at]) if kind is None else kind(numbers[at])
 
-        return (filled(variant.outputs, leaf),)
+        return (filled(spec.outputs, leaf),)
 
-    def _numbers(self, variant: Variant, flat: Flat) -> list[float] | None:
-        machine = variant.machine("value")
+    def _numbers(self, spec: Specialization, flat: Flat) -> list[float] | None:
+        machine = spec.machine("value")
         with machine.lock:
-            if machine.run(variant.nodes_read, flat.numbers) >= 0:
+            if machine.run(spec.nodes_read, flat.numbers) >= 0:
                 return None
             return [machine.values.item(at) for at in machine.program.results]
 
-    def _differentiated(self, variant: Variant, flat: Flat) -> tuple[Any] | None:
-        machine = variant.machine((self._only_result(variant), "all"))
+    def _differentiated(self, spec: Specialization, flat: Flat) -> tuple[Any] | None:
+        machine = spec.machine((self._only_result(spec), "all"))
         program, values = machine.program, machine.values
         start = program.adjoints
-        settle()
+        flush_writebacks()
         with machine.lock:
-            if machine.run(variant.nodes_read, flat.numbers) >= 0:
+            if machine.run(spec.nodes_read, flat.numbers) >= 0:
                 return None
             value = values.item(program.results[0])
             found = values[start : start + program.inputs].copy()
-        return ((value, gradients_of(variant, found, flat)),)
+        return ((value, gradients_of(spec, found, flat)),)
 
-    def _only_result(self, variant: Variant) -> int:
-        if not variant.kinds or not variant.can_differentiate[0]:
+    def _only_result(self, spec: Specialization) -> int:
+        if not spec.kinds or not spec.can_differentiate[0]:
             raise TypeError(self._nothing_to_differentiate())
         return 0
 
@@ -685,7 +685,7 @@ class Ways:
     """The programs for one structure of arguments."""
 
     def __init__(self) -> None:
-        self.variants: list[Variant] = []
+        self.specs: list[Specialization] = []
         self.missed = 0  # calls in a row that none of them fitted
         self.rests = 0  # calls that do not even try
 
@@ -695,10 +695,10 @@ class Ways:
         self.rests = 2**self.missed if self.missed > 2 else 0
 
 
-def _kindless(key: Any) -> Any:
+def _shape_only(key: Any) -> Any:
     """The structure of a key, whatever kind of number stands where."""
     if key in (float, int, Value):
         return float
     if isinstance(key, tuple) and len(key) == 3 and key[0] in (list, tuple):
         return (key[0], (float,) * key[1])
-    return tuple(map(_kindless, key)) if isinstance(key, tuple) else key
+    return tuple(map(_shape_only, key)) if isinstance(key, tuple) else key

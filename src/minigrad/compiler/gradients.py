@@ -7,7 +7,7 @@ from typing import Any
 
 from ..scalar import Value
 from .arguments.structure import Flat, restore
-from .specialization import Variant
+from .specialization import Specialization
 
 __all__ = ["Gradients", "gradients_of"]
 
@@ -98,10 +98,10 @@ class Gradients(Mapping[Value, float]):
         return f"Gradients(args={self.args!r}, parameters: {len(self.parameters)})"
 
 
-def gradients_of(variant: Variant, found: Any, flat: Flat) -> Gradients:
+def gradients_of(spec: Specialization, found: Any, flat: Flat) -> Gradients:
     """Hand out the derivatives by all inputs of a program."""
-    count = len(variant.captured)
+    count = len(spec.captured)
     of_args = found[count:]
-    for at in variant.wholes:
+    for at in spec.wholes:
         of_args[at] = 0.0
-    return Gradients(variant.captured, found[:count], of_args, flat, variant.kept)
+    return Gradients(spec.captured, found[:count], of_args, flat, spec.kept)

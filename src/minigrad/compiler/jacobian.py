@@ -16,7 +16,7 @@ from ..core.parameters import read_data
 from ..scalar import Value
 from .arguments.structure import Flat
 from .ir.program import NOT_FINITE
-from .specialization import NotFinite, Variant, exactly
+from .specialization import NotFinite, Specialization, exactly
 
 __all__ = ["Jacobian"]
 
@@ -26,11 +26,11 @@ _BLOCK = 64  # rows that are computed together
 class Jacobian:
     """The local derivatives of all results of one call, by its operands."""
 
-    def __init__(self, variant: Variant, flat: Flat, operands: tuple[Value, ...]) -> None:
-        self._variant = variant
+    def __init__(self, spec: Specialization, flat: Flat, operands: tuple[Value, ...]) -> None:
+        self._spec = spec
         self._numbers = np.array(flat.numbers, dtype=np.float64)
-        self._captured = np.empty(len(variant.captured))
-        read_data(variant.captured, self._captured)
+        self._captured = np.empty(len(spec.captured))
+        read_data(spec.captured, self._captured)
         self._places = [at for at, _ in flat.sources]
         self._width = len(operands)
         self._blocks: dict[int, Any] = {}
@@ -43,12 +43,12 @@ class Jacobian:
         """Return the derivatives of a result."""
         block = result // _BLOCK
         if block not in self._blocks:
-            self._blocks[block] = exactly(self._computed, self._variant, block)
+            self._blocks[block] = exactly(self._computed, self._spec, block)
         found: list[float] = self._blocks[block][result % _BLOCK].tolist()
         return found
 
-    def _computed(self, variant: Variant, block: int) -> Any:
-        machine = variant.machine(("rows", "values"))
+    def _computed(self, spec: Specialization, block: int) -> Any:
+        machine = spec.machine(("rows", "values"))
         program, values = machine.program, machine.values
         results = len(program.results)
         first = block * _BLOCK
@@ -59,8 +59,8 @@ class Jacobian:
         table = np.empty((count, inputs))
         with machine.lock:
             # The exact programs may have what is captured in another order.
-            order = {id(value): at for at, value in enumerate(self._variant.captured)}
-            places = [order[id(value)] for value in variant.captured]
+            order = {id(value): at for at, value in enumerate(self._spec.captured)}
+            places = [order[id(value)] for value in spec.captured]
             values[: program.parameters] = self._captured[places]
             values[program.parameters : inputs] = self._numbers
             columns, outputs = ((inputs, weights),), ((program.adjoints, table),)

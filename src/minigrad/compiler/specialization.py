@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..codegen.elementwise import MAPS
-from ..core.modes import settle
+from ..core.modes import flush_writebacks
 from ..core.parameters import Nodes, read_data
 from ..core.turns import forked
 from ..errors import TraceError
@@ -39,9 +39,9 @@ from .backends.encode import stores
 from .ir.program import NOT_FINITE, Program, verify
 from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
-from .tracing.environment import Slots, Watch, watch
+from .tracing.environment import Environment, Slots, environment_of
 from .tracing.escape import let_go
-from .tracing.proxies import Argument, Reading
+from .tracing.proxies import Argument, TracedNumber
 from .tracing.tape import INPUT, Tape
 from .tracing.trace import Trace, collector_off, trace
 
@@ -49,7 +49,7 @@ __all__ = [
     "BACKENDS",
     "Machine",
     "NotFinite",
-    "Variant",
+    "Specialization",
     "backend_name",
     "backend_of",
     "exactly",
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 BACKENDS = ("auto", "native", "numpy")
-_HOLD = MAPS["hold"].code
+_STOP_GRADIENT = MAPS["stop_gradient"].code
 T = TypeVar("T")
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -98,12 +98,12 @@ class NotFinite(Exception):  # noqa: N818 - a message between modules, nobody's 
     """A run came to inf or nan: the exact programs have to say whether that is right."""
 
 
-def exactly(run: Callable[[Variant, Any], T], variant: Variant, flat: Any) -> T:
+def exactly(run: Callable[[Specialization, Any], T], spec: Specialization, flat: Any) -> T:
     """Run one way; where that comes to inf or nan, by its exact programs."""
     try:
-        return run(variant, flat)
+        return run(spec, flat)
     except NotFinite:
-        return run(variant.exactly(), flat)
+        return run(spec.exactly(), flat)
 
 
 class Machine:
@@ -124,7 +124,7 @@ class Machine:
     def run(self, captured: Nodes, arguments: Any) -> int:
         """Run; return -1, or which guard does not hold.
 
-        Whoever calls has the lock, and has called `settle()` before: Values are read as they are.
+        Whoever calls has the lock and has flushed the write-backs: Values are read as they are.
         """
         captured.read(self.values)
         inputs = ((self.program.parameters, arguments),) if len(arguments) else ()
@@ -142,7 +142,7 @@ class Machine:
         return failed
 
 
-class Variant:
+class Specialization:
     """A traced function."""
 
     def __init__(
@@ -151,15 +151,15 @@ class Variant:
         flat: Flat,
         backend: str,
         leading: Sequence[Value] = (),
-        known: Watch | None = None,
+        known: Environment | None = None,
     ) -> None:
         self.backend = backend_of(backend)
         started = perf_counter()
         self.is_exact = False
-        self._exact: Variant | None = None  # the same way, made when it is first needed
+        self._exact: Specialization | None = None  # the same way, made when it is first needed
         self.kept = flat.kept
         self.value_places = [at for at, _ in flat.sources]  # of the arguments that are Values
-        self.watch: Watch = known or watch(function, flat.kept)
+        self.environment: Environment = known or environment_of(function, flat.kept)
         self.outputs: Any = None
         whole: set[int] = set()  # arguments that are whole numbers
         tape = self._traced(function, flat, whole)
@@ -177,7 +177,8 @@ class Variant:
         # A number that comes from whole numbers alone can be differentiated; one that was read from
         # a Value cannot, it is not followed.
         self.can_differentiate = [
-            kind is None or (kind is not bool and bool(tape.entries.inputs_under([at], _HOLD)))
+            kind is None
+            or (kind is not bool and bool(tape.entries.inputs_under([at], _STOP_GRADIENT)))
             for kind, at in zip(self.kinds, tape.results, strict=True)
         ]
         self.machines: dict[Any, Machine] = {}
@@ -196,24 +197,24 @@ class Variant:
                 leaves[at].label = source.label
         results: list[Any] = []
 
-        def run(scribe: Trace) -> list[Any]:
-            args, kwargs = rebuild(flat, leaves, scribe, whole)
+        def run(context: Trace) -> list[Any]:
+            args, kwargs = rebuild(flat, leaves, context, whole)
             before = outline((args, kwargs))
             output = function(*args, **kwargs)
             if not is_as_outlined(before):
-                scribe.refused("changes a list, dict or array that it was given")
+                context.refused("changes a list, dict or array that it was given")
             self.outputs = opened(output, results, leaves)
             return results
 
-        scribe = Trace()
+        context = Trace()
         arguments = [leaf for leaf in leaves if isinstance(leaf, Argument)]
         for leaf in arguments:
-            leaf.scribe = scribe
-        dice = self.watch.thrown()
+            leaf.context = context
+        dice = self.environment.thrown()
         try:
-            tape = trace(run, leaves, scribe)
+            tape = trace(run, leaves, context)
         except BaseException as error:
-            scribe.close()
+            context.close()
             if isinstance(error, AttributeError) and any(error.obj is leaf for leaf in leaves):
                 raise TraceError(
                     f"a compiled function asks a Value that it was given for its {error.name!r}. "
@@ -223,9 +224,11 @@ class Variant:
             raise
         self.kinds = [_kind(result) for result in results]
         results.clear()
-        self.escaped = let_go(scribe, arguments)  # where numbers of the trace are left, if anywhere
-        self.text_at = scribe.text_at  # where a number became text, if one did
-        if self.watch.thrown() != dice or scribe.has_drawn:
+        self.escaped = let_go(
+            context, arguments
+        )  # where numbers of the trace are left, if anywhere
+        self.text_at = context.text_at  # where a number became text, if one did
+        if self.environment.thrown() != dice or context.has_drawn:
             raise TraceError(
                 f"{getattr(function, '__name__', 'a compiled function')} draws random numbers; the "
                 "program would repeat those of its first run for ever. Draw them outside, and give "
@@ -233,7 +236,7 @@ class Variant:
             )
         return tape
 
-    def exactly(self) -> Variant:
+    def exactly(self) -> Specialization:
         """Return the same way with exact programs, for a call whose guards have been looked at."""
         with self._making, collector_off():
             if self._exact is None:
@@ -253,7 +256,7 @@ class Variant:
         outcome of a test, nor a number by more than rounding.
         """
         machine = self.machine("value")
-        settle()
+        flush_writebacks()
         with machine.lock:
             read_data(self.captured, machine.values)
             inputs = ((self.program.parameters, flat.numbers),) if len(flat.numbers) else ()
@@ -285,7 +288,7 @@ class Variant:
                 self.machines[purpose] = Machine(self.compiled(purpose), self.backend)
             return self.machines[purpose]
 
-    def outputs_like(self, other: Variant) -> bool:
+    def outputs_like(self, other: Specialization) -> bool:
         """Tell whether what is returned beside traced numbers is the same."""
         return repr(filled(self.outputs, str)) == repr(filled(other.outputs, str))
 
@@ -346,7 +349,7 @@ def _put_first(tape: Tape, leading: Sequence[Value]) -> int:
 
 def opened(output: Any, results: list[Any], leaves: Sequence[Value]) -> Any:
     """Replace the traced numbers of an output by their places among the results."""
-    if isinstance(output, (Value, Reading)):
+    if isinstance(output, (Value, TracedNumber)):
         results.append(output)
         return _Place(len(results) - 1)
     if isinstance(output, (list, tuple)):
@@ -378,7 +381,7 @@ def _holds_traced(thing: Any, leaves: set[int]) -> bool:
     rest = [thing]
     while rest:
         each = rest.pop()
-        if isinstance(each, (Reading, Iterator, Awaitable, AsyncIterator)):
+        if isinstance(each, (TracedNumber, Iterator, Awaitable, AsyncIterator)):
             return True
         if isinstance(each, Value):
             if id(each) in leaves or each._links():

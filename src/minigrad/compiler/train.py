@@ -5,7 +5,7 @@
         print(step(xs, ys))        # one step, as zero_grad, backward and optimizer.step would do it
 
 Between steps the parameters live in the machine's buffer. Whoever reads or writes a Value gets them
-back first (`modes.owe`), so nobody sees an old number, and a loop in which nobody looks pays
+back first (`modes.defer`), so nobody sees an old number, and a loop in which nobody looks pays
 nothing. What the optimiser computes is what `bulk` computes, bit for bit.
 
 A step is taken entirely or not at all, whenever Ctrl-C comes. Taken means: the rule of the back end
@@ -23,14 +23,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..core.modes import debts, in_strict, is_owed, owe, refuse_in_trace, settle
+from ..core.modes import defer, flush_writebacks, in_strict, is_pending, refuse_in_trace, writebacks
 from ..core.parameters import data_of, grads_of, read_data, set_grads, write_data, write_grads
 from ..core.turns import Turns
 from ..optim import SGD, Adam, AdamW, Optimizer
 from .arguments.structure import Flat
 from .callables import Made
 from .function import Compiled
-from .specialization import Machine, Variant
+from .specialization import Machine, Specialization
 from .tracing.unchanged import first_changed
 
 __all__ = ["TrainStep", "train_step"]
@@ -66,7 +66,7 @@ class TrainStep(Made):
         self._prepare()
 
     def _recipe(self) -> tuple[Any, ...]:
-        settle()  # the numbers are to be in the Values, which travel with the optimiser
+        flush_writebacks()  # the numbers are to be in the Values, which travel with the optimiser
         return self._loss, self.optimizer, *self._options.values()
 
     def _prepare(self) -> None:
@@ -87,7 +87,7 @@ class TrainStep(Made):
 
     def _step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
         if first_changed(b"l", [self.optimizer.parameters], [self._parameters], 0) >= 0:
-            settle()
+            flush_writebacks()
             self._prepare()
         if _is_known(self.optimizer) and not in_strict():
             done = self.compiled._replayed(args, kwargs, self._stepped)
@@ -111,31 +111,31 @@ class TrainStep(Made):
         number: float = loss.data
         return number
 
-    def _stepped(self, variant: Variant, flat: Flat) -> tuple[float] | None:
-        machine = variant.machine((self.compiled._only_result(variant), "step"))
+    def _stepped(self, spec: Specialization, flat: Flat) -> tuple[float] | None:
+        machine = spec.machine((self.compiled._only_result(spec), "step"))
         program, values = machine.program, machine.values
         count = len(self._parameters)
-        if not variant.leading_read and count:
+        if not spec.leading_read and count:
             raise ValueError(
                 f"train_step: {self.compiled.__name__} reads none of the parameters, so "
                 "that nothing would be trained. Was one of the two copied without the other?"
             )
-        others = variant.captured[count:]  # Values that it reads and leaves alone
-        turn = self._ready(machine, variant.backend)
-        if self._owner is None or (others and is_owed(but=self._settle)):
-            settle()  # before the lock, which settling wants as well
+        others = spec.captured[count:]  # Values that it reads and leaves alone
+        turn = self._ready(machine, spec.backend)
+        if self._owner is None or (others and is_pending(but=self._write_back)):
+            flush_writebacks()  # before the lock, which settling wants as well
         failed: int = self._hand.run(_refuse, self._move, machine, turn, others, flat.numbers)
         return None if failed >= 0 else (values.item(program.results[0]),)
 
     def _move(self, machine: Machine, turn: _Turn, others: tuple[Any, ...], inputs: Any) -> int:
         """Have a machine take a step; return -1, or the guard that failed."""
         values, count = machine.values, len(self._parameters)
-        owner = self._owner  # as it is now: somebody may have settled meanwhile
+        owner = self._owner  # as it is now: somebody may have flushed it meanwhile
         if owner is machine and self._running is not machine:
             self._before[:] = turn.grads
         self._running = machine
         if owner is None:
-            owe(self._settle)  # in advance: once the parameters move, it has to be known
+            defer(self._write_back)  # in advance: once the parameters move, it has to be known
             read_data(self._parameters, values)
         elif owner is not machine:
             values[:count] = owner.values[:count]
@@ -144,8 +144,8 @@ class TrainStep(Made):
         self.optimizer._turn = turn
         failed: int = machine.step(inputs, turn.rule)
         turn.count()
-        if not debts:  # a signal handler has asked for the numbers meanwhile
-            owe(self._settle)
+        if not writebacks:  # a signal handler has asked for the numbers meanwhile
+            defer(self._write_back)
         return failed
 
     def _ready(self, machine: Machine, backend: Any) -> _Turn:
@@ -184,7 +184,7 @@ class TrainStep(Made):
         rule.shrink = 1.0 - lr * optimizer.weight_decay if decoupled else 1.0
         return turn
 
-    def _settle(self) -> None:
+    def _write_back(self) -> None:
         """Give the Values their numbers and gradients back."""
         self._hand.run(self._give_back, self._give_back)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.modes import refuse_in_trace, settle
+from ..core.modes import flush_writebacks, refuse_in_trace
 from ..core.parameters import read_data
 from ..errors import GuardError
 from ..scalar import Value
@@ -28,7 +28,7 @@ from .arguments.structure import Flat, flatten
 from .callables import Made
 from .function import Compiled
 from .ir.program import NOT_FINITE
-from .specialization import Machine, NotFinite, Variant, filled
+from .specialization import Machine, NotFinite, Specialization, filled
 from .tracing.proxies import EXACT
 
 __all__ = ["BatchGradients", "Batched", "vmap"]
@@ -101,14 +101,14 @@ class Batched(Made):
         count = _rows(args, self._compiled.__name__)
         first = tuple(_row(arg) for arg in args)
 
-        def run(variant: Variant, flat: Flat) -> Any:
+        def run(spec: Specialization, flat: Flat) -> Any:
             purpose: Any = "value"
             if with_grad:
-                purpose = (self._compiled._only_result(variant), "all")
-            machine = variant.machine(purpose)
-            settle()
+                purpose = (self._compiled._only_result(spec), "all")
+            machine = spec.machine(purpose)
+            flush_writebacks()
             with machine.lock:
-                done = self._batch(machine, variant, flat, args, count, threads, progress)
+                done = self._batch(machine, spec, flat, args, count, threads, progress)
             return None if done is None else (done,)
 
         done = self._compiled._replayed(first, {}, run, compiled.PATIENCE)
@@ -119,7 +119,7 @@ class Batched(Made):
     def _batch(
         self,
         machine: Machine,
-        variant: Variant,
+        spec: Specialization,
         flat: Flat,
         args: tuple[Any, ...],
         count: int,
@@ -128,7 +128,7 @@ class Batched(Made):
     ) -> Any:
         program, values = machine.program, machine.values
         start = program.parameters
-        read_data(variant.captured, values)
+        read_data(spec.captured, values)
         values[start : start + len(flat.numbers)] = flat.numbers
         columns, places = [], []
         at = start
@@ -174,10 +174,10 @@ class Batched(Made):
                 f"than row 0 ({program.guards[guard].what}). Write the choice with "
                 "where(condition, a, b)."
             )
-        results = filled(variant.outputs, lambda k: outputs[k][1])
+        results = filled(spec.outputs, lambda k: outputs[k][1])
         if not program.adjoints:
             return results, None
-        _clear_wholes(variant, program.adjoints + start, everything, sums, totals)
+        _clear_wholes(spec, program.adjoints + start, everything, sums, totals)
         shaped = []
         for arg, part in zip(args, taken, strict=True):
             if isinstance(arg, np.ndarray):
@@ -186,15 +186,15 @@ class Batched(Made):
                 numbers = totals[part]
                 shaped.append(float(numbers[0]) if len(numbers) == 1 else numbers)
         gradients = BatchGradients(shaped)
-        gradients.parameters, gradients.totals = variant.captured, totals[:start]
+        gradients.parameters, gradients.totals = spec.captured, totals[:start]
         return outputs[0][1] if len(outputs) == 1 else results, gradients
 
 
 def _clear_wholes(
-    variant: Variant, start: int, columns: Sequence[Any], sums: list[int], totals: Any
+    spec: Specialization, start: int, columns: Sequence[Any], sums: list[int], totals: Any
 ) -> None:
     """Whole numbers used as such have no derivatives; theirs lie from slot `start` on."""
-    for at in variant.wholes:
+    for at in spec.wholes:
         slot = start + at
         for first, table in columns:
             width = 1 if table.ndim == 1 else table.shape[1]

@@ -24,22 +24,21 @@ from .turns import Turns, in_child
 __all__ = [
     "Flow",
     "Watcher",
-    "debts",
+    "defer",
+    "flush_writebacks",
     "grad_apart",
     "in_strict",
     "is_flowing",
-    "is_owed",
+    "is_pending",
     "is_recording",
     "no_grad",
     "of_a_node",
     "open_blocks",
-    "owe",
     "recording",
     "refuse_in_trace",
     "replaced_pass",
     "replacing",
     "set_grad_apart",
-    "settle",
     "strict",
     "tidy_up",
     "tolerant",
@@ -49,6 +48,7 @@ __all__ = [
     "watchers",
     "watching",
     "with_flow",
+    "writebacks",
 ]
 
 T = TypeVar("T")
@@ -250,35 +250,35 @@ def tracer() -> Tracer | None:
 
 
 # Whoever keeps numbers of Values to himself. While there is nobody, no number is asked for.
-debts: list[Callable[[], None]] = []
+writebacks: list[Callable[[], None]] = []
 _paying = Turns()
 
 
-def owe(settle: Callable[[], None]) -> None:
-    """Have `settle` called before anybody reads or writes a Value again.
+def defer(flush_writebacks: Callable[[], None]) -> None:
+    """Have `flush_writebacks` called before anybody reads or writes a Value again.
 
     A training step keeps the numbers of the parameters to itself; this is how it gives them back
     when somebody asks, and not before.
     """
-    debts.append(settle)
+    writebacks.append(flush_writebacks)
 
 
-def is_owed(but: Callable[[], None]) -> bool:
+def is_pending(but: Callable[[], None]) -> bool:
     """Tell whether anybody but one owes."""
-    return any(pay != but for pay in debts)
+    return any(pay != but for pay in writebacks)
 
 
-def settle() -> None:
+def flush_writebacks() -> None:
     """Have everybody who owes write to the Values what belongs there."""
-    if debts:
+    if writebacks:
         _paying.run(_pay, _pay)  # whoever comes meanwhile waits until all is paid
 
 
 def _pay() -> None:
-    for pay in debts[:]:
+    for pay in writebacks[:]:
         pay()
-        if pay in debts:  # last: interrupted, it is only paid again
-            debts.remove(pay)
+        if pay in writebacks:  # last: interrupted, it is only paid again
+            writebacks.remove(pay)
 
 
 def refuse_in_trace(what: str) -> None:

@@ -105,8 +105,8 @@ def name_of(node: Any, show: Callable[[Any], str] = readable) -> str:
     """Call a node by its label, else by its number, by `a*b`, or by its operation."""
     if node.label:
         return show(node.label)
-    rare = node._rare
-    if rare is not None and len(rare.operands) > 3:
+    extras = node._extras
+    if extras is not None and len(extras.operands) > 3:
         return _operation(node)  # reading all the operands of a long sum would take long
     operands = node._operands
     if not operands:

@@ -2,13 +2,13 @@
 
 cimport cython
 
-cdef class Rare:
-    cdef public object label, op, operands, partials, prev, given, source, step
+cdef class Extras:
+    cdef public object label, op, operands, partials, prev, given, source, custom_backward
 
 cdef class Node:
-    # native/slab.h knows this layout: two operands and the rare things right before the mark.
+    # native/slab.h knows this layout: two operands and the extras right before the mark.
     cdef Node _a, _b
-    cdef readonly Rare _rare
+    cdef readonly Extras _extras
     cdef long long _mark
     cdef double _data, _grad, _da, _db
     cdef int _tag, _place
@@ -38,7 +38,7 @@ cdef inline Py_ssize_t count_in(bytearray room) except -1:
 
 cdef int _POW, _WHERE, _CODE
 cdef dict open_blocks
-cdef list debts
+cdef list writebacks
 
-@cython.locals(node=Node, rare=Rare)
+@cython.locals(node=Node, extras=Extras)
 cpdef _from_state(kind, tuple state)

@@ -6,7 +6,7 @@ this class with arithmetic. What to know before changing anything:
 - A node has two operand fields, `_a` and `_b`, and a local derivative for each, `_da` and `_db`.
   Where an operand is a plain number (`x * 2`) its field is None and the number itself stands in the
   place of its derivative, which nobody needs.
-- All that most nodes lack (a label, more operands, a hand-written `_backward`) is in `_rare`.
+- All that most nodes lack (a label, more operands, a hand-written `_backward`) is in `_extras`.
 - `_operands` is the truth about the graph: ordered, with repeats. `_prev`, `_children` and
   `_local_grads` are the same truth under the names of micrograd and microgpt.
 """
@@ -24,7 +24,15 @@ from ..maths import floats as ieee
 from . import cython_shim as cython
 from .coerce import as_float, as_list
 from .graph import topological_order
-from .modes import debts, grad_apart, open_blocks, refuse_in_trace, set_grad_apart, settle, tracer
+from .modes import (
+    flush_writebacks,
+    grad_apart,
+    open_blocks,
+    refuse_in_trace,
+    set_grad_apart,
+    tracer,
+    writebacks,
+)
 from .ops import OPS, TABLE
 from .strict import numbers
 
@@ -34,19 +42,28 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 if not cython.compiled:
     from .cython_shim import count_in, numbers_in
 
-__all__ = ["HAS_RARE", "Gradients", "Node", "Rare", "as_operands"]
+__all__ = ["HAS_EXTRAS", "Extras", "Gradients", "Node", "as_operands"]
 
-HAS_RARE = 64  # the bit of a tag that says: this node has something in _rare
-_CODE = HAS_RARE - 1
+HAS_EXTRAS = 64  # the bit of a tag that says: this node has something in _extras
+_CODE = HAS_EXTRAS - 1
 _POW = OPS["pow"].code
 _WHERE = OPS["where"].code
 
 
 @cython.cclass
-class Rare:
+class Extras:
     """What most nodes do not have."""
 
-    __slots__ = ("given", "label", "op", "operands", "partials", "prev", "source", "step")
+    __slots__ = (
+        "custom_backward",
+        "given",
+        "label",
+        "op",
+        "operands",
+        "partials",
+        "prev",
+        "source",
+    )
 
     def __init__(self) -> None:
         self.label = ""
@@ -56,7 +73,7 @@ class Rare:
         self.prev: set[Any] | None = None  # the set that a reader of _prev holds, and may edit
         self.given: tuple[Any, ...] = ()  # what somebody assigned to _prev, in order
         self.source: str | None = None  # strict mode: the line that made the node
-        self.step: Callable[[], Any] | None = None  # a hand-written _backward
+        self.custom_backward: Callable[[], Any] | None = None  # a hand-written _backward
 
 
 @cython.final
@@ -112,27 +129,27 @@ class Node:
     _b: Self | None
     _da: float
     _db: float
-    _tag: int  # the row of the table, and whether there are rare things: `_code`, `HAS_RARE`
+    _tag: int  # the row of the table, and whether there are extras: `_code`, `HAS_EXTRAS`
     _mark: int  # when a pass last came by
     _place: int  # and where in its order it found the node
-    _rare: Rare | None  # no slot: uncompiled, a node that has one keeps it in its __dict__
+    _extras: Extras | None  # no slot: uncompiled, a node that has one keeps it in its __dict__
 
     @property
     def _code(self) -> int:
         """The row of the table; 0 for a leaf or a node made by hand."""
         return self._tag & _CODE
 
-    def _attach(self, rare: Rare) -> None:
-        self._rare = rare
-        self._tag |= HAS_RARE
+    def _attach(self, extras: Extras) -> None:
+        self._extras = extras
+        self._tag |= HAS_EXTRAS
 
     # ---- what the lessons read and write ----------------------------------------------------
 
     @property
     def data(self) -> float:
         """The number."""
-        if debts:
-            settle()
+        if writebacks:
+            flush_writebacks()
         if open_blocks:
             reader = tracer()
             if reader is not None:
@@ -142,8 +159,8 @@ class Node:
 
     @data.setter
     def data(self, number: Any) -> None:
-        if debts:
-            settle()
+        if writebacks:
+            flush_writebacks()
         if open_blocks:
             refuse_in_trace("assigns v.data")
         self._data = as_float(number, "v.data = …")
@@ -151,8 +168,8 @@ class Node:
     @property
     def grad(self) -> float:
         """The derivative of the results of all `backward()` calls so far, summed."""
-        if debts:
-            settle()
+        if writebacks:
+            flush_writebacks()
         if open_blocks:
             apart = grad_apart(self)  # to a hand-written step, that of its pass
             if apart is not None:
@@ -162,8 +179,8 @@ class Node:
 
     @grad.setter
     def grad(self, number: Any) -> None:
-        if debts:
-            settle()
+        if writebacks:
+            flush_writebacks()
         if open_blocks:
             if set_grad_apart(self, as_float(number, "v.grad = …")):
                 return
@@ -173,24 +190,24 @@ class Node:
     @property
     def label(self) -> str:
         """A name for pictures and messages."""
-        return "" if self._rare is None else self._rare.label
+        return "" if self._extras is None else self._extras.label
 
     @label.setter
     def label(self, text: str) -> None:
-        self._get_rare().label = text
+        self._get_extras().label = text
 
     @property
     def _op(self) -> str:
         """What pictures write on the node; a text for people, not an identity."""
-        if self._rare is not None and self._rare.op is not None:
-            return self._rare.op
+        if self._extras is not None and self._extras.op is not None:
+            return self._extras.op
         if self._code == _POW and self._b is None:
             return f"**{int(self._db) if self._db.is_integer() else self._db}"
         return TABLE[self._code].label
 
     @_op.setter
     def _op(self, text: str) -> None:
-        self._get_rare().op = text
+        self._get_extras().op = text
 
     @property
     def _operands(self) -> tuple[Any, ...]:
@@ -206,7 +223,7 @@ class Node:
     @property
     def _local_grads(self) -> tuple[float, ...]:
         """microgpt's name for the local derivatives, one per operand."""
-        if self._rare is not None and self._rare.step is not None:
+        if self._extras is not None and self._extras.custom_backward is not None:
             raise NotDifferentiableError(
                 f"the node {self._op!r} has a hand-written _backward: its local derivatives are "
                 "known only to that function. Run backward() and read .grad."
@@ -217,41 +234,41 @@ class Node:
     @property
     def _prev(self) -> set[Any]:
         """The operands as a set, as in the lessons; editing it edits the graph."""
-        rare = self._get_rare()
-        if rare.prev is None:
-            rare.prev = set(self._operands)
-        return rare.prev
+        extras = self._get_extras()
+        if extras.prev is None:
+            extras.prev = set(self._operands)
+        return extras.prev
 
     @_prev.setter
     def _prev(self, nodes: Iterable[Any]) -> None:
-        rare = self._get_rare()
-        rare.given = as_operands(nodes, "v._prev = …")
-        rare.prev = set(rare.given)
+        extras = self._get_extras()
+        extras.given = as_operands(nodes, "v._prev = …")
+        extras.prev = set(extras.given)
 
-    def _fields(self) -> tuple[float, int, Any, Any, float, float, Rare | None]:
-        """What a trace reads: number, row, two operands, what is beside them, the rare things."""
-        if debts:
-            settle()
-        return self._data, self._tag & _CODE, self._a, self._b, self._da, self._db, self._rare
+    def _fields(self) -> tuple[float, int, Any, Any, float, float, Extras | None]:
+        """What a trace reads: number, row, two operands, what is beside them, the extras."""
+        if writebacks:
+            flush_writebacks()
+        return self._data, self._tag & _CODE, self._a, self._b, self._da, self._db, self._extras
 
     def _cut(self) -> None:
         """Forget the operands, and how they were combined: what is left is a leaf."""
         self._a = self._b = None
-        rare = self._rare
+        extras = self._extras
         self._tag = 0
-        if rare is not None:
-            self._rare = None
-            if rare.label:
-                self.label = rare.label
+        if extras is not None:
+            self._extras = None
+            if extras.label:
+                self.label = extras.label
 
     # ---- operands, inside -------------------------------------------------------------------
 
-    def _get_rare(self) -> Rare:
-        rare = self._rare
-        if rare is None:
-            rare = Rare()
-            self._attach(rare)
-        return rare
+    def _get_extras(self) -> Extras:
+        extras = self._extras
+        if extras is None:
+            extras = Extras()
+            self._attach(extras)
+        return extras
 
     def _show_number(self) -> None:
         """Give a number operand (`x * 2`) its leaf, as if it had been there from the start.
@@ -262,8 +279,8 @@ class Node:
             return
         if self._code == _POW and self._b is None:
             return
-        rare = self._get_rare()
-        if rare.operands:
+        extras = self._get_extras()
+        if extras.operands:
             return
         number, position = (self._da, 0) if self._a is None else (self._db, 1)
         partial = TABLE[self._code].partials[position](ieee, self._data, *numbers(self))
@@ -271,14 +288,14 @@ class Node:
         leaf = kind(number)
         if self._mark > 0 and self._grad:  # passes came by before: what they would have given it
             leaf.grad = partial * self._grad
-        rare.operands = (leaf,)
-        rare.partials = (partial,)
+        extras.operands = (leaf,)
+        extras.partials = (partial,)
 
     def _shown_number(self) -> Any:
         """The leaf that stands for a number operand, if anybody has looked; else None."""
-        if self._rare is None or not self._rare.operands or TABLE[self._code].arity != 2:
+        if self._extras is None or not self._extras.operands or TABLE[self._code].arity != 2:
             return None
-        return None if self._a is not None and self._b is not None else self._rare.operands[0]
+        return None if self._a is not None and self._b is not None else self._extras.operands[0]
 
     def _own_links(self) -> list[tuple[Any, float]]:
         """Pair the operands that exist as nodes with their local derivatives."""
@@ -287,11 +304,11 @@ class Node:
             pairs.append((self._a, self._da))
         if self._b is not None:
             pairs.append((self._b, self._db))
-        rare = self._rare
-        if rare is None or not rare.operands:
+        extras = self._extras
+        if extras is None or not extras.operands:
             return pairs
-        partials = rare.partials or (0.0,) * len(rare.operands)
-        shown = list(zip(rare.operands, partials, strict=True))
+        partials = extras.partials or (0.0,) * len(extras.operands)
+        shown = list(zip(extras.operands, partials, strict=True))
         if not pairs:
             return shown
         return shown + pairs if self._a is None else pairs + shown
@@ -299,28 +316,30 @@ class Node:
     def _links_and_partials(self) -> list[tuple[Any, float]]:
         """The same after all edits of `_prev`: what was taken out of it or put in counts."""
         pairs = self._own_links()
-        if self._rare is None or self._rare.prev is None:
+        if self._extras is None or self._extras.prev is None:
             return pairs
-        return self._edited(pairs, self._rare)
+        return self._edited(pairs, self._extras)
 
-    def _edited(self, pairs: list[tuple[Any, float]], rare: Rare) -> list[tuple[Any, float]]:
-        assert rare.prev is not None
-        kept = [pair for pair in pairs if pair[0] in rare.prev]
+    def _edited(self, pairs: list[tuple[Any, float]], extras: Extras) -> list[tuple[Any, float]]:
+        assert extras.prev is not None
+        kept = [pair for pair in pairs if pair[0] in extras.prev]
         known = {operand for operand, _ in pairs}
         # In the order in which they were assigned, else in no particular one.
-        added = dict.fromkeys([*(node for node in rare.given if node in rare.prev), *rare.prev])
+        added = dict.fromkeys(
+            [*(node for node in extras.given if node in extras.prev), *extras.prev]
+        )
         return kept + [(node, 0.0) for node in added if node not in known]
 
     def _links(self) -> list[Any]:
         """The operands that exist as nodes: what a walk over the graph has to visit."""
-        rare = self._rare
-        if self._a is None and self._b is None and rare is not None and rare.prev is None:
-            return list(rare.operands)  # nobody is asked for their derivatives
+        extras = self._extras
+        if self._a is None and self._b is None and extras is not None and extras.prev is None:
+            return list(extras.operands)  # nobody is asked for their derivatives
         return [operand for operand, _ in self._links_and_partials()]
 
     def _arguments(self) -> tuple[Any, ...]:
         """What the row of the table was applied to: Values, and numbers where it got numbers."""
-        operands = self._rare.operands if self._rare is not None else ()
+        operands = self._extras.operands if self._extras is not None else ()
         if self._code == _WHERE:
             return (True, self._a, 0.0)
         arity = TABLE[self._code].arity
@@ -386,24 +405,24 @@ class Node:
 
     def _state(self) -> tuple[Any, ...]:
         """Everything but what users attached; see `_from_state`."""
-        if debts:
-            settle()
-        rare = self._rare
+        if writebacks:
+            flush_writebacks()
+        extras = self._extras
         extra = None
-        if rare is not None:
-            if rare.step is not None:
+        if extras is not None:
+            if extras.custom_backward is not None:
                 raise TypeError(
                     f"cannot copy or pickle the node {self._op!r}: its hand-written _backward "
                     "would go on adding to the grads of the originals. Copy v.detach() instead."
                 )
-            extra = (rare.label, rare.op, tuple(rare.partials), rare.source)
+            extra = (extras.label, extras.op, tuple(extras.partials), extras.source)
         apart = grad_apart(self) if open_blocks else None
         grad = self._grad if apart is None else apart
         numbers = (self._data, grad, self._da, self._db, int(self._mark > 0))
-        operands = () if rare is None else rare.operands
+        operands = () if extras is None else extras.operands
         prev = None
-        if rare is not None and rare.prev is not None:
-            prev = (tuple(rare.prev), tuple(node for node in rare.given if node in rare.prev))
+        if extras is not None and extras.prev is not None:
+            prev = (tuple(extras.prev), tuple(node for node in extras.given if node in extras.prev))
         return (TABLE[self._code].name, numbers, extra, self._a, self._b, operands, prev)
 
     def _attributes(self) -> dict[str, Any]:
@@ -435,10 +454,10 @@ def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
     return operands
 
 
-_FIELDS = frozenset([*Node.__slots__, "_rare"])
+_FIELDS = frozenset([*Node.__slots__, "_extras"])
 
 if not cython.compiled:
-    Node._rare = None  # until one is attached
+    Node._extras = None  # until one is attached
 
 
 # ---- copies, without recursion ------------------------------------------------------------------
@@ -501,13 +520,13 @@ def _from_state(kind: type[Any], state: tuple[Any, ...]) -> Any:
     node._tag = OPS[name].code
     node._a, node._b = a, b
     if extra is not None:
-        rare = Rare()
-        node._attach(rare)
-        rare.label, rare.op, rare.partials, rare.source = extra
-        rare.operands = operands
+        extras = Extras()
+        node._attach(extras)
+        extras.label, extras.op, extras.partials, extras.source = extra
+        extras.operands = operands
         if prev is not None:
-            members, rare.given = prev
-            rare.prev = set(members)
+            members, extras.given = prev
+            extras.prev = set(members)
     return node
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import cython_shim as cython
 from .coerce import as_list
-from .modes import is_flowing, refuse_in_trace, settle
+from .modes import flush_writebacks, is_flowing, refuse_in_trace
 from .node import Node
 
 if False:  # for the compiler, which reads the next line; nobody runs it
@@ -46,7 +46,7 @@ def _listed(values: Iterable[Any], what: str) -> list[Any]:
 
     Nobody else holds that list, so that the loops below need not look again.
     """
-    settle()
+    flush_writebacks()
     refuse_in_trace(f"calls {what}")
     found = as_list(values, what)
     known = None
@@ -204,7 +204,7 @@ def adam(
     return moved, kept_first, kept_second
 
 
-# ---- numbers of Values, as they are: nobody is asked to settle -----------------------------------
+# ---- numbers of Values, as they are: nothing is flushed -----------------------------------
 
 
 @cython.final

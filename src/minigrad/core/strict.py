@@ -43,10 +43,10 @@ def check_value(node: Any, source: str) -> None:
 
 def check_rule(node: Any) -> None:
     """Refuse a node that a user made with operands, but without a `_backward`."""
-    rare = node._rare
-    if node._code or rare is None or not rare.operands:
+    extras = node._extras
+    if node._code or extras is None or not extras.operands:
         return
-    if rare.step is None and not rare.partials:
+    if extras.custom_backward is None and not extras.partials:
         raise NotDifferentiableError(
             f"the node {node._op!r} has operands but no _backward, so no gradient gets past it. "
             "Was `out._backward = _backward` forgotten?"
@@ -55,7 +55,7 @@ def check_rule(node: Any) -> None:
 
 def check_fresh(node: Any) -> None:
     """Refuse a node whose operands would give another value or slope by now."""
-    if not node._code or (node._rare is not None and node._rare.step is not None):
+    if not node._code or (node._extras is not None and node._extras.custom_backward is not None):
         return  # made by hand: nobody knows its rule
     row = TABLE[node._code]
     arguments = node._arguments()
@@ -120,8 +120,8 @@ def _near(a: float, b: float) -> bool:
 
 
 def _made_at(node: Any) -> str:
-    rare = node._rare
-    return f", made at {rare.source}" if rare is not None and rare.source else ""
+    extras = node._extras
+    return f", made at {extras.source}" if extras is not None and extras.source else ""
 
 
 def _spell(node: Any) -> str:

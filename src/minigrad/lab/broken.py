@@ -264,8 +264,8 @@ def _contributions(
     fault: Fault, node: Value, grad: float
 ) -> list[tuple[int, Value, float | None, float]]:
     """List what a node has for its operands: position, operand, local derivative, share."""
-    rare = node._rare
-    if rare is not None and rare.step is not None:
+    extras = node._extras
+    if extras is not None and extras.custom_backward is not None:
         return _by_hand(node)
     found: list[tuple[int, Value, float | None, float]] = []
     met: set[int] = set()

@@ -44,7 +44,7 @@ static inline void track(PyObject *o)
 }
 
 /* Where a node keeps what it refers to; filled in by `install_slab`. */
-static Py_ssize_t place_a, place_b, place_rare, place_mark, place_attributes;
+static Py_ssize_t place_a, place_b, place_extras, place_mark, place_attributes;
 static PyTypeObject *node_type = NULL;
 
 #define FIELD(o, place) (*(PyObject **)((char *)(o) + (place)))
@@ -232,7 +232,7 @@ static inline PyObject *make_node(PyObject *kind, PyObject *a, PyObject *b)
     Py_INCREF(Py_None);
     FIELD(o, place_a) = a;
     FIELD(o, place_b) = b;
-    FIELD(o, place_rare) = Py_None;
+    FIELD(o, place_extras) = Py_None;
     track_like(o, a);
     track_like(o, b);
     return o;
@@ -279,10 +279,10 @@ static void node_dealloc(PyObject *o)
     ++*deep;
     for (;;) {
         PyTypeObject *type = Py_TYPE(o);
-        PyObject *rare = FIELD(o, place_rare), *attributes = FIELD(o, place_attributes);
+        PyObject *extras = FIELD(o, place_extras), *attributes = FIELD(o, place_attributes);
         drop(FIELD(o, place_a));
         drop(FIELD(o, place_b));
-        Py_DECREF(rare);
+        Py_DECREF(extras);
         Py_XDECREF(attributes);
         type->tp_free(o);
         if (type != node_type) Py_DECREF(type);
@@ -297,14 +297,14 @@ static int node_traverse(PyObject *o, visitproc visit, void *arg)
 {
     Py_VISIT(FIELD(o, place_a));
     Py_VISIT(FIELD(o, place_b));
-    Py_VISIT(FIELD(o, place_rare));
+    Py_VISIT(FIELD(o, place_extras));
     Py_VISIT(FIELD(o, place_attributes));
     return 0;
 }
 
 static int node_clear(PyObject *o)
 {
-    const Py_ssize_t places[] = {place_a, place_b, place_rare};
+    const Py_ssize_t places[] = {place_a, place_b, place_extras};
     for (int k = 0; k < 3; k++) {
         PyObject *old = FIELD(o, places[k]);
         Py_INCREF(Py_None);
@@ -321,7 +321,7 @@ static PyGetSetDef attributes_of_node[] = {
 };
 
 /* Have the class of `sample` live here. `behind_links` is the place behind its two operands and its
-   rare things; `attributes` that of the pointer to the users' own attributes, which come to
+   extras; `attributes` that of the pointer to the users' own attributes, which come to
    life with the first of them. `operand` is the sample's first operand: it must be found there. */
 static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t behind_links,
                         Py_ssize_t attributes)
@@ -332,13 +332,13 @@ static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t behind_l
         PyErr_SetString(PyExc_ImportError, "minigrad: Value must be a static type");
         return -1;
     }
-    place_rare = behind_links - (Py_ssize_t)sizeof(PyObject *);
-    place_b = place_rare - (Py_ssize_t)sizeof(PyObject *);
+    place_extras = behind_links - (Py_ssize_t)sizeof(PyObject *);
+    place_b = place_extras - (Py_ssize_t)sizeof(PyObject *);
     place_a = place_b - (Py_ssize_t)sizeof(PyObject *);
     place_mark = behind_links;
     place_attributes = attributes;
     if (FIELD(sample, place_a) != operand || FIELD(sample, place_b) != Py_None
-        || FIELD(sample, place_rare) != Py_None || FIELD(sample, place_attributes) != NULL) {
+        || FIELD(sample, place_extras) != Py_None || FIELD(sample, place_attributes) != NULL) {
         PyErr_SetString(PyExc_ImportError,
                         "minigrad: the compiled engine does not fit its own layout; set "
                         "MINIGRAD_PURE=1 and report this");

@@ -69,7 +69,7 @@ def _can_run(node: Any, operand: Any) -> bool:
 
 
 def _is_by_hand(node: Any) -> bool:
-    return node._rare is not None and node._rare.step is not None
+    return node._extras is not None and node._extras.custom_backward is not None
 
 
 class _Numbers(dict[Any, int]):

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ...core.modes import settle
+from ...core.modes import flush_writebacks
 from ...core.node import Node
 from ...scalar import Value
 
@@ -52,7 +52,7 @@ def _refill(
         if key is not Value:  # unless it has to be this very one
             return at if type(key) is tuple and key[1] is tree else -1
         if not sources:
-            settle()
+            flush_writebacks()
         node = tree
         sources.append((at, tree))
         x[at] = node._data

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.coerce import as_float, is_number
 from ...scalar import Value
-from ..tracing.proxies import EXACT, Reading, Scribe, Stepped
+from ..tracing.proxies import EXACT, Stepped, TraceContext, TracedNumber
 from .refill import refill
 
 __all__ = [
@@ -134,7 +134,7 @@ def flatten(tree: Any, flat: Flat) -> Any:
         flat.sources.append((len(flat.numbers), tree))
         flat.numbers.append(tree._fields()[0])
         return Value
-    if isinstance(tree, Reading):  # of a run that is not compiled
+    if isinstance(tree, TracedNumber):  # of a run that is not compiled
         raise OpenNumber
     if kind is dict:
         pairs = tree.items()
@@ -256,7 +256,7 @@ def _flatten_array(tree: Any, flat: Flat) -> Any:
     return ("static", np.ndarray, tree.shape, tree.dtype.str, tree.tobytes())
 
 
-def rebuild(flat: Flat, leaves: Sequence[Value], scribe: Scribe, wholes: set[int]) -> Any:
+def rebuild(flat: Flat, leaves: Sequence[Value], context: TraceContext, wholes: set[int]) -> Any:
     """Build the arguments that a traced function gets: Values and Readings in place of numbers.
 
     The positions of those that are whole numbers are added to `wholes`.
@@ -266,10 +266,10 @@ def rebuild(flat: Flat, leaves: Sequence[Value], scribe: Scribe, wholes: set[int
     def real(x: Any) -> Any:
         return x if id(x) in flat.fixed else next(positions)[1]
 
-    def whole(number: Any) -> Reading:
+    def whole(number: Any) -> TracedNumber:
         at, leaf = next(positions)
         wholes.add(at)
-        return Reading(scribe, leaf, int(number))
+        return TracedNumber(context, leaf, int(number))
 
     return mapped(flat.tree, real, whole)
 
@@ -320,17 +320,17 @@ def lifted(tree: Any) -> Any:
 class Lifted(Stepped, Value):
     """A float as a Value; compared, asked for its truth or rounded, it is still that number."""
 
-    scribe: Any = None  # who follows it, if anybody does: see `untraced`
+    context: Any = None  # who follows it, if anybody does: see `untraced`
 
     @property
     def _traced_node(self) -> Value:
         return self
 
-    def _read(self) -> Reading:
-        return Reading(self.scribe, self, self.data)
+    def _read(self) -> TracedNumber:
+        return TracedNumber(self.context, self, self.data)
 
     def __float__(self) -> Any:
-        if self.scribe is None:
+        if self.context is None:
             return self.data
         return super().__float__()
 

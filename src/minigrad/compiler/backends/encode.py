@@ -34,7 +34,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _KINDS = ("each", "map", "vjp", "sum", "dot", "mm", "max", "argmax", "take", "put", "get", "fill")
 # Element by element without a kernel: = a, = -a, = a+b, = a-b, = a*b, += a, -= a, += a*b.
 _EACH = ("copy", "neg", "add", "sub", "mul", "gain", "lose", "gain_mul")
-_PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "neg": "neg", "hold": "copy"}
+_PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "neg": "neg", "stop_gradient": "copy"}
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 _AFFINE, _ROWS, _CELLS = range(3)
 _STORES, _REPEATS = 1, 2

@@ -28,7 +28,7 @@ from ..ir.program import Flags, Instruction, Program, Ref, ref_of, spaces
 __all__ = ["expand", "grad", "hessian_times_vector", "jacobian"]
 
 # Operands with no slope: tests are flat, and `hold` is there to stop gradients.
-_FLAT = {"less", "less_equal", "equal", "both", "either", "invert", "hold"}
+_FLAT = {"less", "less_equal", "equal", "and_", "or_", "not_", "stop_gradient"}
 
 
 def grad(
@@ -328,8 +328,8 @@ class _Exact(_Adjoints):
                 chosen, test = self.room(n), step.args[0]
                 if which == 2:
                     test = self.room(n)
-                    self.emit("map", (n,), test, step.args[0], op="invert")
-                self.emit("map", (n,), chosen, flags, test, op="both")
+                    self.emit("map", (n,), test, step.args[0], op="not_")
+                self.emit("map", (n,), chosen, flags, test, op="and_")
                 self.give(n, arg, chosen, g)
                 continue
             share = self.room(n)
@@ -485,10 +485,10 @@ class _Term:
         return self.m.apply("less_equal", other, self)
 
     def __and__(self, other: Any) -> Any:
-        return self.m.apply("both", self, other)
+        return self.m.apply("and_", self, other)
 
     def __or__(self, other: Any) -> Any:
-        return self.m.apply("either", self, other)
+        return self.m.apply("or_", self, other)
 
 
 class _Spelling:
@@ -514,7 +514,7 @@ class _Spelling:
         return self.where(holds, usual, otherwise())
 
     def number(self, x: Any) -> Any:
-        return self.apply("hold", x) if isinstance(x, _Term) else x
+        return self.apply("stop_gradient", x) if isinstance(x, _Term) else x
 
     def __getattr__(self, word: str) -> Any:
         if word not in MAPS:

@@ -28,7 +28,7 @@ import numpy as np
 from ...core.coerce import is_number
 from ...core.ops import OPS
 from ...scalar import Value, apply
-from .proxies import EXACT, Argument, Reading, Scribe, plain_number
+from .proxies import EXACT, Argument, TraceContext, TracedNumber, plain_number
 
 __all__ = ["patched", "unpatch"]
 
@@ -48,14 +48,14 @@ _MAY_OVERFLOW = ("exp", "expm1", "sinh", "cosh")
 
 
 @contextmanager
-def patched(scribe: Scribe, *rooms: Any) -> Iterator[None]:
+def patched(context: TraceContext, *rooms: Any) -> Iterator[None]:
     """Have the functions of this room in force while a function is traced; or those of some rooms.
 
     Whoever calls sees to it that nobody else does: see `trace.turn`.
     """
     wanted = [place for place in _PATCHES if not rooms or place[0] in rooms]
     plain = [(room, name, getattr(room, name)) for room, name in wanted]
-    patches = [(room, name, _PATCHES[room, name](scribe, f)) for room, name, f in plain]
+    patches = [(room, name, _PATCHES[room, name](context, f)) for room, name, f in plain]
     start = len(_plain)
     try:  # first: Ctrl-C may come in between
         _plain.extend(plain)
@@ -78,9 +78,9 @@ def _put(places: list[tuple[Any, str, Any]]) -> None:
     deque(starmap(setattr, places), maxlen=0)  # C calls C: nothing comes in between
 
 
-def _belongs(x: Any, scribe: Scribe) -> bool:
-    return (isinstance(x, Reading) and x.scribe is scribe) or (
-        isinstance(x, Value) and scribe.is_here()
+def _belongs(x: Any, context: TraceContext) -> bool:
+    return (isinstance(x, TracedNumber) and x.context is context) or (
+        isinstance(x, Value) and context.is_here()
     )
 
 
@@ -93,7 +93,7 @@ def _has_a_float(x: Any) -> bool:
 
 
 def _chooser(flip: Callable[[Any], Any]) -> Any:
-    def opened(scribe: Scribe, plain: Any) -> Any:
+    def opened(context: TraceContext, plain: Any) -> Any:
         def choose(*arguments: Any, **options: Any) -> Any:
             if options or not arguments:
                 return plain(*arguments, **options)
@@ -102,16 +102,16 @@ def _chooser(flip: Callable[[Any], Any]) -> Any:
                 xs = arguments[0]
             else:
                 xs = list(arguments)
-            if not any(_belongs(x, scribe) for x in xs):
+            if not any(_belongs(x, context) for x in xs):
                 return plain(*arguments)
-            if not all(isinstance(x, (Reading, Value)) or _has_a_float(x) for x in xs):
+            if not all(isinstance(x, (TracedNumber, Value)) or _has_a_float(x) for x in xs):
                 return plain(*arguments)
             flipped = [flip(x) for x in xs]
             if any(isinstance(x, Value) for x in xs):
-                return scribe.largest(flipped)[1]._taken_from(xs)
+                return context.largest(flipped)[1]._taken_from(xs)
             if len({type(getattr(x, "number", x)) for x in xs}) > 1:
                 return plain(*arguments)  # which kind of number comes out depends on the place
-            return flip(scribe.highest(flipped))
+            return flip(context.highest(flipped))
 
         return choose
 
@@ -121,35 +121,35 @@ def _chooser(flip: Callable[[Any], Any]) -> Any:
 # ---- sum -----------------------------------------------------------------------------------------
 
 
-def _adder(scribe: Scribe, plain: Any) -> Any:
+def _adder(context: TraceContext, plain: Any) -> Any:
     """From Python 3.12 on, `sum` of floats makes good what rounding loses; so it does open."""
 
     def total(xs: Any, /, start: Any = 0) -> Any:
         is_number = start == 0 if type(start) is int else type(start) is float
-        if not scribe.is_here() or not is_number:
+        if not context.is_here() or not is_number:
             return plain(xs, start)
         terms = list(xs)
-        kinds = {type(x.number) if isinstance(x, Reading) else type(x) for x in terms}
-        if kinds != {float} or not any(isinstance(x, Reading) for x in terms):
+        kinds = {type(x.number) if isinstance(x, TracedNumber) else type(x) for x in terms}
+        if kinds != {float} or not any(isinstance(x, TracedNumber) for x in terms):
             return plain(terms, start)
-        found: Any = Reading(scribe, Value(float(start)), float(start))
-        lost: Any = Reading(scribe, Value(0.0), 0.0)
+        found: Any = TracedNumber(context, Value(float(start)), float(start))
+        lost: Any = TracedNumber(context, Value(0.0), 0.0)
         for x in terms:
             new = found + x
             is_larger = abs(found) >= abs(x)
-            large, small = (_either(scribe, is_larger, a, b) for a, b in ((found, x), (x, found)))
+            large, small = (_either(context, is_larger, a, b) for a, b in ((found, x), (x, found)))
             lost, found = lost + ((large - new) + small), new
-        return _either(scribe, abs(lost) < inf, found + lost, found)
+        return _either(context, abs(lost) < inf, found + lost, found)
 
     return total
 
 
-def _either(scribe: Scribe, condition: Any, a: Any, b: Any) -> Reading:
+def _either(context: TraceContext, condition: Any, a: Any, b: Any) -> TracedNumber:
     """`a if condition else b` of numbers, kept open."""
-    pair = [x.node if isinstance(x, Reading) else x for x in (a, b)]
+    pair = [x.node if isinstance(x, TracedNumber) else x for x in (a, b)]
     number = plain_number(a if condition.number else b)
-    node = scribe.special("where", (condition.node, *pair), number)
-    return Reading(scribe, node, number)
+    node = context.special("where", (condition.node, *pair), number)
+    return TracedNumber(context, node, number)
 
 
 # ---- math ----------------------------------------------------------------------------------------
@@ -158,21 +158,21 @@ def _either(scribe: Scribe, condition: Any, a: Any, b: Any) -> Reading:
 def _function(name: str) -> Any:
     row, is_defined = OPS["abs" if name == "fabs" else name], _DOMAINS[name]
 
-    def opened(scribe: Scribe, plain: Any) -> Any:
+    def opened(context: TraceContext, plain: Any) -> Any:
         def compute(*arguments: Any) -> Any:
             x: Any = arguments[0] if len(arguments) == 1 else None
-            if getattr(x, "scribe", None) is not scribe:
+            if getattr(x, "context", None) is not context:
                 return plain(*arguments)
-            read: Any = x if isinstance(x, Reading) else x._read()
+            read: Any = x if isinstance(x, TracedNumber) else x._read()
             try:
                 number = plain(read.number)
             except (ValueError, OverflowError):  # as outside, where somebody may catch it
-                read._settled()
+                read._concretise()
                 raise
             # A guard: and at other calls too. A nan passes here, and tells nothing of others.
             if not is_defined(read) or (name in _MAY_OVERFLOW and not abs(number) < inf):
-                return plain(read._settled())
-            result = Reading(scribe, apply(row, read.node), number)
+                return plain(read._concretise())
+            result = TracedNumber(context, apply(row, read.node), number)
             if name in _MAY_OVERFLOW:
                 bool(abs(result) < inf)
             return result
@@ -182,10 +182,10 @@ def _function(name: str) -> Any:
     return opened
 
 
-def _is_nan(scribe: Scribe, plain: Any) -> Any:
+def _is_nan(context: TraceContext, plain: Any) -> Any:
     def compute(x: Any) -> Any:
-        if getattr(x, "scribe", None) is scribe:
-            read = x if isinstance(x, Reading) else x._read()
+        if getattr(x, "context", None) is context:
+            read = x if isinstance(x, TracedNumber) else x._read()
             return read != read  # noqa: PLR0124 - only a nan is
         return plain(x)
 
@@ -202,23 +202,23 @@ def _concrete(x: Any) -> Any:
             "a number that a compiled function was given is a Value inside, to have derivatives. "
             "Write minigrad.mean(xs) and the like; or take the numbers alone, [x.data for x in xs]."
         )
-    if isinstance(x, Reading):
-        return x._settled()
+    if isinstance(x, TracedNumber):
+        return x._concretise()
     return [_concrete(part) for part in x] if type(x) in (list, tuple) else x
 
 
-def _on_numbers(scribe: Scribe, plain: Any) -> Any:
+def _on_numbers(context: TraceContext, plain: Any) -> Any:
     def compute(data: Any, *more: Any, **options: Any) -> Any:
-        if scribe.is_here():
+        if context.is_here():
             data = _concrete(data if type(data) in (list, tuple) else list(data))
         return plain(data, *more, **options)
 
     return compute
 
 
-def _as_json(scribe: Scribe, plain: Any) -> Any:
+def _as_json(context: TraceContext, plain: Any) -> Any:
     def default(self: json.JSONEncoder, x: Any) -> Any:
-        return _concrete(x) if isinstance(x, (Reading, Argument)) else plain(self, x)
+        return _concrete(x) if isinstance(x, (TracedNumber, Argument)) else plain(self, x)
 
     return default
 
@@ -226,28 +226,28 @@ def _as_json(scribe: Scribe, plain: Any) -> Any:
 # ---- randomness without a state ------------------------------------------------------------------
 
 
-def _unseeded(scribe: Scribe, plain: Any) -> Any:
+def _unseeded(context: TraceContext, plain: Any) -> Any:
     def make(*arguments: Any, **options: Any) -> Any:
-        if scribe.is_here() and not arguments and not options:
-            scribe.drew()
+        if context.is_here() and not arguments and not options:
+            context.drew()
         return plain(*[_concrete(x) for x in arguments], **options)
 
     return make
 
 
-def _reseeded(scribe: Scribe, plain: Any) -> Any:
+def _reseeded(context: TraceContext, plain: Any) -> Any:
     def seed(self: random.Random, *arguments: Any, **options: Any) -> None:
-        if scribe.is_here() and arguments in ((), (None,)) and not options:
-            scribe.drew()
+        if context.is_here() and arguments in ((), (None,)) and not options:
+            context.drew()
         plain(self, *arguments, **options)
 
     return seed
 
 
-def _drawn(scribe: Scribe, plain: Any) -> Any:
+def _drawn(context: TraceContext, plain: Any) -> Any:
     def draw(*arguments: Any) -> Any:
-        if scribe.is_here():
-            scribe.drew()
+        if context.is_here():
+            context.drew()
         return plain(*arguments)
 
     return draw

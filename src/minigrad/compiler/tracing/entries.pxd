@@ -2,9 +2,9 @@
 
 cimport cython
 
-from ...core.node cimport Node, Rare
+from ...core.node cimport Node, Extras
 
-cdef int _INPUT, _CONSTANT, _SUM, _DOT, HAS_RARE, _ADD, _MUL, _WHERE
+cdef int _INPUT, _CONSTANT, _SUM, _DOT, HAS_EXTRAS, _ADD, _MUL, _WHERE
 cdef int[::1] _arity
 cdef long long _next_base
 
@@ -73,5 +73,5 @@ cdef inline int _check_operand(int at, Py_ssize_t user) except -1
 @cython.locals(k=Py_ssize_t, highest=int)
 cdef int _highest(int[::1] terms, Py_ssize_t start, Py_ssize_t end, int[::1] level)
 
-@cython.locals(rare=Rare)
+@cython.locals(extras=Extras)
 cdef bint _is_plain(Node node)

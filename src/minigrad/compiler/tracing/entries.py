@@ -19,7 +19,7 @@ from sys import getrefcount
 from typing import Any
 
 from ...core import cython_shim as cython
-from ...core.node import HAS_RARE
+from ...core.node import HAS_EXTRAS
 from ...core.ops import OPS, TABLE
 from ...errors import TraceError
 
@@ -186,11 +186,11 @@ class Entries:
             node._mark = base - self.add(_INPUT)
         for node in nodes:
             code = node._tag
-            if code >= HAS_RARE:
+            if code >= HAS_EXTRAS:
                 if not _is_plain(node):
                     node._mark = base - self._special(node, describe)
                     continue
-                code -= HAS_RARE
+                code -= HAS_EXTRAS
             if stopped and id(node) in stopped:
                 node._mark = base - self._special(node, describe)
                 continue
@@ -570,8 +570,8 @@ def _highest(terms: Any, start: int, end: int, level: Any) -> int:
 
 @cython.nonecheck(True)
 def _is_plain(node: Any) -> bool:
-    """Tell whether a node with rare things is an ordinary one that has a label, say."""
-    rare = node._rare
-    return node._tag != HAS_RARE and not (
-        rare.operands or rare.step is not None or rare.prev is not None
+    """Tell whether a node with extras is an ordinary one that has a label, say."""
+    extras = node._extras
+    return node._tag != HAS_EXTRAS and not (
+        extras.operands or extras.custom_backward is not None or extras.prev is not None
     )

@@ -1,11 +1,11 @@
 """What a function reads besides its arguments: globals, closures, defaults, attributes.
 
 Values among them are inputs of the program, read afresh at each call. Everything else is frozen
-into the program, so it must still be the same at the next call: a `Watch` knows what was there.
-It follows the names in the function's code, and in the code of the functions that it calls, as far
-as they are the user's own; containers and attributes are looked into (`search.py`). Of an object's
-attributes only those matter whose names the code mentions: a list of losses that grows beside a
-compiled method is nobody's business, unless the code can reach it by other means (`vars`,
+into the program, so it must still be the same at the next call: an `Environment` knows what was
+there. It follows the names in the function's code, and in the code of the functions that it calls,
+as far as they are the user's own; containers and attributes are looked into (`search.py`). Of an
+object's attributes only those matter whose names the code mentions: a list of losses that grows
+beside a compiled method is nobody's business, unless the code can reach it by other means (`vars`,
 `getattr`).
 """
 
@@ -28,10 +28,10 @@ from .places import MISSING, Kind, Place, Slots, is_same
 from .search import Search
 from .unchanged import first_changed, first_moved
 
-__all__ = ["Slots", "Watch", "watch"]
+__all__ = ["Environment", "Slots", "environment_of"]
 
 
-class Watch:
+class Environment:
     """Names and other places, and what was there."""
 
     def __init__(self) -> None:
@@ -136,9 +136,9 @@ def _stands_in(now: Any) -> bool:
     return type(now) is FunctionType and now.__globals__.get("__name__") == f"{__package__}.patches"
 
 
-def watch(function: Callable[..., Any], arguments: Sequence[Any] = ()) -> Watch:
+def environment_of(function: Callable[..., Any], arguments: Sequence[Any] = ()) -> Environment:
     """Look at everything that a function may read; also in objects that it gets as arguments."""
-    found = Watch()
+    found = Environment()
     search = Search(found)
     search.start(function, getattr(function, "__name__", "the function"))
     for argument in arguments:

@@ -17,7 +17,7 @@ from typing import Any
 from ...scalar import Value
 from .entries import release
 from .places import Slots
-from .proxies import Argument, Reading
+from .proxies import Argument, TracedNumber
 from .trace import Trace
 
 __all__ = ["let_go"]
@@ -26,7 +26,7 @@ __all__ = ["let_go"]
 def let_go(trace: Trace, arguments: list[Argument]) -> list[str]:
     """Close a trace; return the places where numbers of it are left, in words."""
     for argument in arguments:
-        argument.scribe = None
+        argument.context = None
     readings = trace.close()
     values = release(trace.nodes)
     if not readings and not values:
@@ -34,7 +34,7 @@ def let_go(trace: Trace, arguments: list[Argument]) -> list[str]:
     return _places(readings, values)
 
 
-def _places(readings: list[Reading], values: list[Value]) -> list[str]:
+def _places(readings: list[TracedNumber], values: list[Value]) -> list[str]:
     numbers = {id(reading): reading.number for reading in readings}
     ours = {id(readings), id(values), id(numbers)}
     left = {*numbers, *map(id, values)}

@@ -1,17 +1,17 @@
 """Numbers that are read while a function is traced, and the outcomes of comparing them.
 
 A function that is compiled runs once with real numbers. What it reads with `v.data`, what it is
-given as an int, and what it compares must not become constants behind its back. So it gets objects:
+given as an int, and what it compares must not become constants behind its back. So it gets proxies:
 
-- a `Reading` is a number that knows the node it comes from. Arithmetic on it stays open: it makes
-  nodes. Whatever needs the number itself (`math.sqrt(r)`, `xs[r]`, `f"{r}"`) gets it, and the trace
-  notes a guard: the program holds as long as that number is the same.
-- a `Condition` is the outcome of a comparison: `where(c, a, b)` keeps it open, `if c:` notes a
+- a `TracedNumber` is a number that knows the node it comes from. Arithmetic on it stays symbolic:
+  it makes nodes. Whatever needs the number itself (`math.sqrt(r)`, `xs[r]`, `f"{r}"`) makes it
+  concrete, and the trace notes a guard: the program holds as long as that number is the same.
+- a `TracedBool` is the outcome of a comparison: `where(c, a, b)` keeps it open, `if c:` notes a
   guard.
 - an `Argument` is a float that the function was given: a Value that still answers like a number.
 
-A Reading is no float on purpose: C code would take the number out of a float without asking. When
-the trace is over, whatever is left of them anywhere is a plain number (`close`).
+A TracedNumber is no float on purpose: C code would take the number out of a float without asking.
+When the trace is over, whatever is left of them anywhere is a plain number (`close`).
 
 Programs compute in float64, whole numbers too. So every whole number that comes out of others is
 guarded to stay below 2**53, where floats have gaps; beyond, the program is tied to the operands.
@@ -33,11 +33,11 @@ from .texts import is_formatting
 __all__ = [
     "EXACT",
     "Argument",
-    "Condition",
     "Inverted",
-    "Reading",
-    "Scribe",
     "Stepped",
+    "TraceContext",
+    "TracedBool",
+    "TracedNumber",
     "close",
     "plain_number",
 ]
@@ -45,7 +45,7 @@ __all__ = [
 EXACT = 2**53  # whole numbers beyond have no float of their own
 
 
-class Scribe(Protocol):
+class TraceContext(Protocol):
     """What readings and conditions ask of the trace that they belong to."""
 
     def special(self, kind: str, operands: tuple[Any, ...], number: float) -> Value:
@@ -57,7 +57,7 @@ class Scribe(Protocol):
     def largest(self, xs: Sequence[Any]) -> tuple[Any, Any]:
         """Return the largest of `xs`, with its derivative, and its position."""
 
-    def highest(self, xs: Sequence[Any]) -> Reading:
+    def highest(self, xs: Sequence[Any]) -> TracedNumber:
         """Return the largest of `xs` as a number that is not followed."""
 
     def is_here(self) -> bool:
@@ -72,46 +72,46 @@ class Scribe(Protocol):
     def is_only_shown(self) -> bool:
         """Tell whether a text that is being made of a number is only to be looked at; note it."""
 
-    def born(self, reading: Reading) -> None:
+    def born(self, reading: TracedNumber) -> None:
         """Note that there is one more, to be closed when the trace is over."""
 
 
 def _number(x: Any) -> Any:
-    """Return the plain number of a Reading; anything else as it is."""
-    return x.number if isinstance(x, Reading) else x
+    """Return the plain number of a TracedNumber; anything else as it is."""
+    return x.number if isinstance(x, TracedNumber) else x
 
 
-class Reading:
+class TracedNumber:
     """A number that was read from a node; see the top of the file."""
 
-    __slots__ = ("_node", "_source", "number", "reach", "scribe")
+    __slots__ = ("_node", "_source", "context", "number", "reach")
 
     def __init__(
         self,
-        scribe: Scribe | None,
+        context: TraceContext | None,
         node: Value | None,
         number: Any,
         source: Value | None = None,
         reach: int = EXACT,
     ) -> None:
-        # No scribe: the trace is over, and this is a number like any other.
-        self.scribe, self._node, self.number, self._source = scribe, node, number, source
+        # No context: the trace is over, and this is a number like any other.
+        self.context, self._node, self.number, self._source = context, node, number, source
         self.reach = reach  # of a whole number: no replay sees one that is larger
-        if scribe is not None:
-            scribe.born(self)
+        if context is not None:
+            context.born(self)
 
     @property
     def node(self) -> Value:
         """The node it comes from; of one that was read, a node that no gradient passes."""
         if self._node is None:  # made when it is needed: most that are read are only compared
-            assert self.scribe is not None
-            self._node = self.scribe.special("hold", (self._source,), self.number)
+            assert self.context is not None
+            self._node = self.context.special("stop_gradient", (self._source,), self.number)
         return self._node
 
     @property
     def _traced_node(self) -> Any:
         """The node, under the name by which rooms below ask for it; the number when all is over."""
-        return self.number if self.scribe is None else self.node
+        return self.number if self.context is None else self.node
 
     @property
     def unheld(self) -> Value:
@@ -131,33 +131,33 @@ class Reading:
     # ---- arithmetic stays open ------------------------------------------------------------------
 
     def _combined(self, other: Any, compute: Any, swapped: bool = False) -> Any:
-        if self.scribe is None:
+        if self.context is None:
             pair = (other, self.number) if swapped else (self.number, other)
             return compute(*pair)
         if isinstance(other, Value):
             return compute(other, self.node) if swapped else compute(self.node, other)
-        if not isinstance(other, Reading) and not is_number(other):
+        if not isinstance(other, TracedNumber) and not is_number(other):
             return NotImplemented
         numbers = (_number(other), self.number) if swapped else (self.number, _number(other))
         try:
             number = compute(*numbers)
         except ArithmeticError:  # as outside, where somebody may catch it
-            _plain(other), self._settled()
+            _plain(other), self._concretise()
             raise
         reach = EXACT
         if isinstance(number, int):
             reach = _reach(compute, self, other)
             if abs(number) >= EXACT:  # more than the program could tell apart
                 return compute(*[_plain(x) for x in ((other, self) if swapped else (self, other))])
-        behind = other.node if isinstance(other, Reading) else other
+        behind = other.node if isinstance(other, TracedNumber) else other
         pair = (behind, self.node) if swapped else (self.node, behind)
-        return self._whole(Reading(self.scribe, compute(*pair), number, reach=reach))
+        return self._whole(TracedNumber(self.context, compute(*pair), number, reach=reach))
 
-    def _whole(self, result: Reading) -> Reading:
+    def _whole(self, result: TracedNumber) -> TracedNumber:
         """See to it that a whole number is one in every replay."""
         if result.is_int and result.reach > EXACT:
             # A guard. The number 2**53 itself may be one that was rounded.
-            bool(abs(Reading(self.scribe, result.node, float(result.number))) < EXACT)
+            bool(abs(TracedNumber(self.context, result.node, float(result.number))) < EXACT)
             result.reach = EXACT
         return result
 
@@ -184,7 +184,7 @@ class Reading:
         return self._combined(other, operator.mul, swapped=True)
 
     def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, Reading):
+        if isinstance(other, TracedNumber):
             bool(other)  # a guard: numbers divided by zero raise, at every call
         return self._combined(other, operator.truediv)
 
@@ -204,71 +204,71 @@ class Reading:
 
     def _alone(self, compute: Any) -> Any:
         number = compute(self.number)
-        if self.scribe is None:
+        if self.context is None:
             return number
-        return Reading(self.scribe, compute(self.node), number, reach=self.reach)
+        return TracedNumber(self.context, compute(self.node), number, reach=self.reach)
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
-        if isinstance(other, Value) and self.scribe is not None:
+        if isinstance(other, Value) and self.context is not None:
             return self.node**other
         power = _plain(other)
-        if self.scribe is None or modulus is not None or not is_number(power):
-            return pow(self._settled(), power, modulus)
+        if self.context is None or modulus is not None or not is_number(power):
+            return pow(self._concretise(), power, modulus)
         try:
             number = self.number**power
         except ArithmeticError:
-            self._settled()
+            self._concretise()
             raise
         if isinstance(number, int):
             if abs(number) >= EXACT or not isinstance(power, int):
-                return self._settled() ** power
+                return self._concretise() ** power
             reach = self.reach**power if power < 64 else EXACT + 1
-            return self._whole(Reading(self.scribe, self.node**power, number, reach=reach))
+            return self._whole(TracedNumber(self.context, self.node**power, number, reach=reach))
         if not isinstance(number, float) or not (self > 0 or float(power).is_integer()):
-            return self._settled() ** power
+            return self._concretise() ** power
         if power < 0:
             bool(self)  # a guard: 0 ** -1 raises
         if not abs(number) < inf:  # and such a number would raise where this one does not
-            return self._settled() ** power
-        return _finite(Reading(self.scribe, self.node**power, number))
+            return self._concretise() ** power
+        return _finite(TracedNumber(self.context, self.node**power, number))
 
     def __rpow__(self, other: Any) -> Any:
         if isinstance(other, Value):
             return other ** (self._as_exponent() if self.is_int else self._traced_node)
-        if self.scribe is None or self.is_int or not is_number(other) or other <= 0:
-            return other ** self._settled()
+        if self.context is None or self.is_int or not is_number(other) or other <= 0:
+            return other ** self._concretise()
         try:
             number = other**self.number
         except ArithmeticError:
-            self._settled()
+            self._concretise()
             raise
         if not abs(number) < inf:
-            return other ** self._settled()
-        return _finite(Reading(self.scribe, other**self.node, number))
+            return other ** self._concretise()
+        return _finite(TracedNumber(self.context, other**self.node, number))
 
     def _as_exponent(self) -> Any:
         """A whole number as an exponent is no number to differentiate by: x**n as x**2."""
-        if self.scribe is None:
+        if self.context is None:
             return self.number
-        self.scribe.is_whole(self.node)
-        return self.scribe.special("hold", (self.node,), float(self.number))
+        self.context.is_whole(self.node)
+        return self.context.special("stop_gradient", (self.node,), float(self.number))
 
     # ---- comparisons stay open until somebody branches ------------------------------------------
 
     def _compared(self, kind: str, other: Any, holds: Any, swapped: bool = False) -> Any:
         number = other._fields()[0] if isinstance(other, Value) else _number(other)
-        if self.scribe is None:
+        if self.context is None:
             return holds(number, self.number) if swapped else holds(self.number, number)
         behind = getattr(other, "_traced_node", other)
         if not isinstance(behind, Value) and not is_number(behind):
             return NotImplemented
         if isinstance(number, int) and abs(number) > EXACT:  # a float is beside it
-            plain = self._settled()
+            plain = self._concretise()
             return holds(number, plain) if swapped else holds(plain, number)
         pair = (behind, self.node) if swapped else (self.node, behind)
         outcome = bool(holds(number, self.number) if swapped else holds(self.number, number))
-        node = self.scribe.special(kind, pair, float(outcome))
-        return Condition(self.scribe, node, outcome, reach=1)
+        node = self.context.special(kind, pair, float(outcome))
+        return TracedBool(self.context, node, outcome, reach=1)
 
     def __lt__(self, other: Any) -> Any:
         return self._compared("less", other, operator.lt)
@@ -293,29 +293,29 @@ class Reading:
 
     # ---- what needs the number itself gets it, and leaves a guard --------------------------------
 
-    def _settled(self) -> Any:
-        if self.scribe is not None:
-            self.scribe.guard(self.node, float(self.number), "a number that was read")
+    def _concretise(self) -> Any:
+        if self.context is not None:
+            self.context.guard(self.node, float(self.number), "a number that was read")
             if self.is_int:
-                self.scribe.is_whole(self.node)
+                self.context.is_whole(self.node)
         return self.number
 
     def __float__(self) -> float:
-        return float(self._shown() if is_formatting() else self._settled())
+        return float(self._shown() if is_formatting() else self._concretise())
 
     def __int__(self) -> int:
-        return int(self._settled())
+        return int(self._concretise())
 
     def __index__(self) -> int:
-        return operator.index(self._settled())
+        return operator.index(self._concretise())
 
     def __hash__(self) -> int:
-        return hash(self._settled())
+        return hash(self._concretise())
 
     def _shown(self) -> Any:
-        if self.scribe is not None and self.scribe.is_only_shown():
+        if self.context is not None and self.context.is_only_shown():
             return self.number  # printed, when the function is traced
-        return self._settled()
+        return self._concretise()
 
     def __repr__(self) -> str:
         return repr(self._shown())
@@ -325,35 +325,35 @@ class Reading:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Copies and pickles are of the number."""
-        number = self._settled()
+        number = self._concretise()
         return type(number), (number,)
 
     def __round__(self, *digits: int) -> Any:
-        return round(self._settled(), *digits)
+        return round(self._concretise(), *digits)
 
     def __trunc__(self) -> int:
-        found: int = trunc(self._settled())
+        found: int = trunc(self._concretise())
         return found
 
     def __floor__(self) -> int:
-        found: int = floor(self._settled())
+        found: int = floor(self._concretise())
         return found
 
     def __ceil__(self) -> int:
-        found: int = ceil(self._settled())
+        found: int = ceil(self._concretise())
         return found
 
     def __invert__(self) -> Any:
-        return ~self._settled()
+        return ~self._concretise()
 
     def __array__(self, *how: Any, **more: Any) -> Any:
-        return np.asarray(self._settled(), *how, **more)
+        return np.asarray(self._concretise(), *how, **more)
 
     def __getattr__(self, name: str) -> Any:
         """Anything else that a number has (`is_integer`, `bit_length`, `real`)."""
         if name.startswith("_") or not hasattr(self.number, name):
             raise AttributeError(name)
-        return getattr(self._settled(), name)
+        return getattr(self._concretise(), name)
 
     # ---- as an index ----------------------------------------------------------------------------
 
@@ -361,22 +361,22 @@ class Reading:
         """`take(rows, self)`, with the index open."""
         number: Any = self.number
         at = operator.index(number)
-        if self.scribe is None or (
+        if self.context is None or (
             not isinstance(rows, Sequence) and not hasattr(rows, "__array__")
         ):
             return rows[self]
-        self.scribe.is_whole(self.node)
+        self.context.is_whole(self.node)
         chosen = rows[at]  # raises as it would outside
         if set(map(type, rows)) == {Value}:  # as most are, and there may be many
-            return self.scribe.special("take", (self.node, *rows), plain_number(chosen))
+            return self.context.special("take", (self.node, *rows), plain_number(chosen))
         if any(isinstance(x, int) and abs(x) > EXACT for x in rows):  # no float is that number
             return rows[operator.index(self)]
-        if all(isinstance(x, (Value, Reading)) or is_number(x) for x in rows):
-            node = self.scribe.special("take", (self.node, *rows), plain_number(chosen))
+        if all(isinstance(x, (Value, TracedNumber)) or is_number(x) for x in rows):
+            node = self.context.special("take", (self.node, *rows), plain_number(chosen))
             if any(isinstance(x, Value) for x in rows):
                 return node
             if len({type(_number(x)) for x in rows}) == 1 and not isinstance(_number(chosen), bool):
-                return Reading(self.scribe, node, _number(chosen))
+                return TracedNumber(self.context, node, _number(chosen))
             return rows[operator.index(self)]
         widths = {len(row) if isinstance(row, (list, tuple, np.ndarray)) else -1 for row in rows}
         if len(widths) > 1 or -1 in widths:
@@ -386,22 +386,22 @@ class Reading:
 
 def _reach(compute: Any, a: Any, b: Any) -> int:
     """How large a whole number can get in any replay."""
-    p, q = (x.reach if isinstance(x, Reading) else abs(int(x)) for x in (a, b))
+    p, q = (x.reach if isinstance(x, TracedNumber) else abs(int(x)) for x in (a, b))
     return p * q if compute is operator.mul else p + q
 
 
-def _finite(result: Reading) -> Reading:
+def _finite(result: TracedNumber) -> TracedNumber:
     """Guard that a power is finite: numbers raise OverflowError where a program would go on."""
     bool(abs(result) < inf)
     return result
 
 
-def _settle_and(compute: Any) -> Any:
-    return lambda self, other: compute(self._settled(), _plain(other))
+def _concretise_and(compute: Any) -> Any:
+    return lambda self, other: compute(self._concretise(), _plain(other))
 
 
-def _settle_after(compute: Any) -> Any:
-    return lambda self, other: compute(_plain(other), self._settled())
+def _concretise_after(compute: Any) -> Any:
+    return lambda self, other: compute(_plain(other), self._concretise())
 
 
 _SETTLING = ("floordiv", "mod", "divmod", "and", "or", "xor", "lshift", "rshift")
@@ -412,13 +412,13 @@ def _operator(name: str) -> Any:
 
 
 for _name in _SETTLING:
-    setattr(Reading, f"__{_name}__", _settle_and(_operator(_name)))
-    setattr(Reading, f"__r{_name}__", _settle_after(_operator(_name)))
+    setattr(TracedNumber, f"__{_name}__", _concretise_and(_operator(_name)))
+    setattr(TracedNumber, f"__r{_name}__", _concretise_after(_operator(_name)))
 
 
-def close(reading: Reading) -> None:
+def close(reading: TracedNumber) -> None:
     """Make a plain number of it: the trace is over."""
-    reading.scribe = reading._node = reading._source = None
+    reading.context = reading._node = reading._source = None
 
 
 class Stepped:
@@ -474,14 +474,14 @@ class Argument(Stepped, Value):
     it are those of a number, and it can be rounded.
     """
 
-    scribe: Scribe | None
+    context: TraceContext | None
 
     @property
     def _traced_node(self) -> Value:
         return self
 
-    def _read(self) -> Reading:
-        return Reading(self.scribe, self, self._fields()[0])
+    def _read(self) -> TracedNumber:
+        return TracedNumber(self.context, self, self._fields()[0])
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Value) and not isinstance(other, Argument):
@@ -505,81 +505,81 @@ class Argument(Stepped, Value):
         )
 
     def _number(self) -> float:
-        number: float = self._read()._settled()
+        number: float = self._read()._concretise()
         return number
 
 
-class Condition(Reading):
-    """The outcome of a comparison: a Reading of 1.0 or 0.0 that can be branched on."""
+class TracedBool(TracedNumber):
+    """The outcome of a comparison: a TracedNumber of 1.0 or 0.0 that can be branched on."""
 
     __slots__ = ()
 
     def __bool__(self) -> bool:
-        if self.scribe is not None:
-            self.scribe.guard(self.node, float(self.number), "a branch")
+        if self.context is not None:
+            self.context.guard(self.node, float(self.number), "a branch")
         return bool(self.number)
 
     def _with(self, kind: str, other: Any, holds: bool) -> Any:
-        assert self.scribe is not None
-        node = other.node if isinstance(other, Condition) else float(bool(other))
-        both = self.scribe.special(kind, (self.node, node), float(holds))
-        return Condition(self.scribe, both, holds, reach=1)
+        assert self.context is not None
+        node = other.node if isinstance(other, TracedBool) else float(bool(other))
+        both = self.context.special(kind, (self.node, node), float(holds))
+        return TracedBool(self.context, both, holds, reach=1)
 
     def __and__(self, other: Any) -> Any:
         if isinstance(other, Inverted):
             other = other.condition.opposite()
-        if self.scribe is None or not isinstance(_number(other), bool):
-            return self._settled() & _plain(other)
-        return self._with("both", other, bool(self.number and _number(other)))
+        if self.context is None or not isinstance(_number(other), bool):
+            return self._concretise() & _plain(other)
+        return self._with("and_", other, bool(self.number and _number(other)))
 
     def __or__(self, other: Any) -> Any:
-        if self.scribe is None or not isinstance(_number(other), bool):
-            return self._settled() | _plain(other)
-        return self._with("either", other, bool(self.number or _number(other)))
+        if self.context is None or not isinstance(_number(other), bool):
+            return self._concretise() | _plain(other)
+        return self._with("or_", other, bool(self.number or _number(other)))
 
     __rand__, __ror__ = __and__, __or__
 
     def opposite(self) -> Any:
         """What `not` would make of it."""
-        if self.scribe is None:
+        if self.context is None:
             return not self.number
-        node = self.scribe.special("invert", (self.node,), float(not self.number))
-        return Condition(self.scribe, node, not self.number, reach=1)
+        node = self.context.special("not_", (self.node,), float(not self.number))
+        return TracedBool(self.context, node, not self.number, reach=1)
 
     def __invert__(self) -> Any:
-        return self._settled() if self.scribe is None else Inverted(self)
+        return self._concretise() if self.context is None else Inverted(self)
 
-    __hash__ = Reading.__hash__
+    __hash__ = TracedNumber.__hash__
 
 
-class Inverted(Reading):
+class Inverted(TracedNumber):
     """`~condition`: a whole number, -1 or -2. `a & ~b` is what it seems to be; alone it is true."""
 
     __slots__ = ("condition",)
 
-    def __init__(self, condition: Condition) -> None:
-        super().__init__(condition.scribe, -1.0 - condition.node, ~int(condition.number), reach=2)
+    def __init__(self, condition: TracedBool) -> None:
+        super().__init__(condition.context, -1.0 - condition.node, ~int(condition.number), reach=2)
         self.condition = condition
 
     def __and__(self, other: Any) -> Any:
-        if isinstance(other, Condition):
+        if isinstance(other, TracedBool):
             return other & self
-        return self._settled() & _plain(other)
+        return self._concretise() & _plain(other)
 
     __rand__ = __and__
-    __hash__ = Reading.__hash__
+    __hash__ = TracedNumber.__hash__
 
 
 def _opposite(equal: Any) -> Any:
-    if isinstance(equal, Condition):
+    if isinstance(equal, TracedBool):
         return equal.opposite()
     return equal if equal is NotImplemented else not equal
 
 
 def _plain(x: Any) -> Any:
-    return x._settled() if isinstance(x, Reading) else x
+    return x._concretise() if isinstance(x, TracedNumber) else x
 
 
 def plain_number(x: Any) -> float:
-    """Return the number of a Value, a Reading or a number, for the trace alone."""
+    """Return the number of a Value, a TracedNumber or a number, for the trace alone."""
     return float(x._fields()[0]) if isinstance(x, Value) else float(_number(x))

@@ -65,7 +65,7 @@ _HOLLOW = (types.CodeType, types.FrameType, types.TracebackType, types.Coroutine
 
 
 class Finds(Protocol):
-    """Where a search puts what it finds; see `surroundings.Watch`."""
+    """Where a search puts what it finds; see `environment.Environment`."""
 
     dice: list[Any]
 

@@ -25,7 +25,7 @@ from ...maths import floats as ieee
 from ...scalar import Value, in_turn, look_closely, recorded, refuse_inverted
 from .builtins import patched, unpatch
 from .entries import Entries
-from .proxies import Condition, Inverted, Reading, close, plain_number
+from .proxies import Inverted, TracedBool, TracedNumber, close, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Guard, Tape
 from .texts import shown_at
 
@@ -34,7 +34,7 @@ __all__ = ["Trace", "collector_off", "trace", "turn"]
 _lock = forked(threading.RLock())  # one trace at a time: it stands in for max and min meanwhile
 _is_running = False
 _WHERE, _DIV = OPS["where"].code, OPS["div"].code
-_HOLD = MAPS["hold"].code
+_STOP_GRADIENT = MAPS["stop_gradient"].code
 _ARITY = [row.arity for row in TABLE]
 _SPECIAL = {"max": MAX, "argmax": ARGMAX, "take": TAKE}
 # No gradient goes through these: whether their operands are held makes no difference.
@@ -42,7 +42,7 @@ _SEES_THROUGH = {"max", "argmax", "less", "less_equal", "equal"}
 
 
 class Trace:
-    """The tracer (see `modes.Tracer`) and scribe (see `reading.Scribe`) of one run."""
+    """The tracer (see `modes.Tracer`) and context (see `proxies.TraceContext`) of one run."""
 
     def __init__(self) -> None:
         self.nodes: list[Value] = []  # in the order in which they were made
@@ -52,8 +52,8 @@ class Trace:
         self.wholes: list[Value] = []  # used as whole numbers
         self.has_drawn = False  # random numbers that no state tells of
         self.text_at = ""  # the first place where a number became text
-        self._readings: list[Reading] = []
-        self._reads: dict[int, Reading] = {}
+        self._readings: list[TracedNumber] = []
+        self._reads: dict[int, TracedNumber] = {}
         self._is_own = False  # whether a node is being made for the trace itself
 
     # ---- as the tracer of the engine ------------------------------------------------------------
@@ -65,32 +65,32 @@ class Trace:
         if not is_recording():
             self.held.add(id(node))
 
-    def read(self, node: Value) -> Reading:
+    def read(self, node: Value) -> TracedNumber:
         known = self._reads.get(id(node))
         if known is None:
             number = node._fields()[0]
-            known = Reading(self, None, number, source=node)
+            known = TracedNumber(self, None, number, source=node)
             self._reads[id(node)] = known
         return known
 
     def compared(self, kind: str, a: Any, b: Any) -> Any:
-        open_a, open_b = (x if isinstance(x, Reading) else self._reading(x) for x in (a, b))
+        open_a, open_b = (x if isinstance(x, TracedNumber) else self._reading(x) for x in (a, b))
         if open_a is None or open_b is None:
             return NotImplemented
         return open_a < open_b if kind == "less" else open_a <= open_b
 
     def _reading(self, x: Any) -> Any:
         if isinstance(x, Value):
-            return Reading(self, x, x._fields()[0])
+            return TracedNumber(self, x, x._fields()[0])
         try:
-            return Reading(self, Value(x), x)
+            return TracedNumber(self, Value(x), x)
         except TypeError:
             return None
 
     def chosen(self, condition: Any, a: Any, b: Any) -> Any:
         if isinstance(condition, Inverted):
             refuse_inverted(condition.number)
-        if not isinstance(condition, Condition):
+        if not isinstance(condition, TracedBool):
             return None
         pair = [getattr(x, "_traced_node", x) for x in (a, b)]
         picked = pair[0] if condition.number else pair[1]
@@ -100,14 +100,14 @@ class Trace:
     def largest(self, xs: Sequence[Any]) -> tuple[Any, Any]:
         nodes = tuple(_as_value(x) for x in xs)
         _, at = ieee.largest([node._fields()[0] for node in nodes])
-        position = Reading(self, self.special("argmax", nodes, float(at)), at)
+        position = TracedNumber(self, self.special("argmax", nodes, float(at)), at)
         return position._taken_from(nodes), position
 
-    def highest(self, xs: Sequence[Any]) -> Reading:
+    def highest(self, xs: Sequence[Any]) -> TracedNumber:
         number, _ = ieee.largest([getattr(x, "number", x) for x in xs])
-        nodes = [x.unheld if isinstance(x, Reading) else x for x in xs]
+        nodes = [x.unheld if isinstance(x, TracedNumber) else x for x in xs]
         node = self.special("max", tuple(nodes), float(number))
-        return Reading(self, node, number)
+        return TracedNumber(self, node, number)
 
     def by_hand(self, data: Any, children: Sequence[Any], op: Any) -> Any:
         if self._is_own or not (children or isinstance(op, tuple)):
@@ -126,7 +126,7 @@ class Trace:
             "inputs and nothing else: do this outside, around the call."
         )
 
-    # ---- as the scribe of readings --------------------------------------------------------------
+    # ---- as the context of readings --------------------------------------------------------------
 
     def special(self, kind: str, operands: tuple[Any, ...], number: float) -> Value:
         nodes = [x if type(x) is Value else _as_value(x) for x in operands]
@@ -158,10 +158,10 @@ class Trace:
         self.text_at = self.text_at or place
         return bool(place)
 
-    def born(self, reading: Reading) -> None:
+    def born(self, reading: TracedNumber) -> None:
         self._readings.append(reading)
 
-    def close(self) -> list[Reading]:
+    def close(self) -> list[TracedNumber]:
         """Let go of everything; return the readings that somebody else holds on to."""
         self._reads.clear()
         self.guards.clear()
@@ -227,14 +227,14 @@ in_child(_in_child)
 def trace(
     function: Callable[[Trace], Sequence[Any]],
     arguments: Sequence[Value],
-    scribe: Trace | None = None,
+    context: Trace | None = None,
 ) -> Tape:
     """Run `function`, which returns its results, and return what it did to `arguments`.
 
     It is handed the trace, to make readings of those arguments that are whole numbers.
     """
     global _is_running
-    scribe = scribe or Trace()
+    context = context or Trace()
     with _lock, collector_off():
         entries = Entries()
         if not _is_running:
@@ -244,12 +244,12 @@ def trace(
             with (
                 tolerant(),
                 recording(),
-                tracing(scribe),
-                patched(scribe),
-                recorded(scribe.nodes, entries.strange()),
+                tracing(context),
+                patched(context),
+                recorded(context.nodes, entries.strange()),
             ):
-                results = [_as_value(x) for x in function(scribe)]
-            tape: Tape = in_turn(_written, entries, scribe, arguments, results)  # marks are in use
+                results = [_as_value(x) for x in function(context)]
+            tape: Tape = in_turn(_written, entries, context, arguments, results)  # marks are in use
             return tape
         finally:
             entries.close()
@@ -272,34 +272,36 @@ def turn(patience: float = 0.0) -> Iterator[bool]:
 
 
 def _written(
-    entries: Entries, scribe: Trace, arguments: Sequence[Value], results: Sequence[Value]
+    entries: Entries, context: Trace, arguments: Sequence[Value], results: Sequence[Value]
 ) -> Tape:
     """Turn nodes into entries. Nothing here looks at a number that could differ at another call."""
-    describe = _Describe(entries, scribe)
-    entries.read(scribe.nodes, arguments, describe, frozenset(scribe.held))
+    describe = _Describe(entries, context)
+    entries.read(context.nodes, arguments, describe, frozenset(context.held))
     tape = Tape(entries, list(range(len(arguments))))
     tape.results = [entries.entry(node) for node in results]
-    for node, number, what in scribe.guards.values():
+    for node, number, what in context.guards.values():
         at = entries.entry(node)
         if entries.code[at] != CONSTANT:
             tape.guards.append(Guard(at, number, what))
-    tape.wholes = entries.inputs_under([entries.entry(node) for node in scribe.wholes])
+    tape.wholes = entries.inputs_under([entries.entry(node) for node in context.wholes])
     return tape
 
 
 class _Describe:
     """Writes nodes that have more than a row and two operands."""
 
-    def __init__(self, entries: Entries, scribe: Trace) -> None:
-        self.entries, self.kinds, self.held = entries, scribe.kinds, scribe.held
+    def __init__(self, entries: Entries, context: Trace) -> None:
+        self.entries, self.kinds, self.held = entries, context.kinds, context.held
 
     def __call__(self, node: Value, operands: tuple[int, ...]) -> int:
         entries = self.entries
-        number, code, a, _, da, db, rare = node._fields()
+        number, code, a, _, da, db, extras = node._fields()
         kind = self.kinds.get(id(node))
         if kind is None and not code and not operands:
             return entries.constant(number)  # a leaf with a label
-        by_hand = rare is not None and (rare.step is not None or rare.prev is not None)
+        by_hand = extras is not None and (
+            extras.custom_backward is not None or extras.prev is not None
+        )
         if kind is None and (not code or by_hand):
             raise TraceError(
                 f"a compiled function makes the node {node._op!r} by hand (children, _prev or "
@@ -309,7 +311,7 @@ class _Describe:
             other = entries.constant(da if a is None else db)
             operands = (other, *operands) if a is None else (*operands, other)
         if id(node) in self.held:
-            operands = tuple(entries.add(_HOLD, at) for at in operands)
+            operands = tuple(entries.add(_STOP_GRADIENT, at) for at in operands)
         if kind in _SEES_THROUGH:
             operands = tuple(map(self._behind_hold, operands))
         if kind in _SPECIAL:
@@ -333,4 +335,4 @@ class _Describe:
 
     def _behind_hold(self, at: int) -> int:
         held: int = self.entries.first[at]
-        return held if self.entries.code[at] == _HOLD else at
+        return held if self.entries.code[at] == _STOP_GRADIENT else at

@@ -19,7 +19,7 @@ from ...maths import floats as ieee
 from ...scalar import Value
 from ..arguments.structure import Flat, Lifted, mapped
 from .builtins import patched
-from .proxies import Reading, plain_number
+from .proxies import TracedNumber, plain_number
 from .trace import turn
 
 __all__ = ["RUNNING", "StandIns", "uncompiled"]
@@ -45,7 +45,7 @@ def uncompiled() -> Iterator[None]:
 class StandIns:
     """Arguments for one run of a function, with a leaf for each number in them.
 
-    It is the scribe (see `reading.Scribe`) of the whole numbers: nobody guards anything here.
+    It is the `TraceContext` of the whole numbers: nothing is guarded here.
     """
 
     def __init__(self, flat: Flat) -> None:
@@ -62,15 +62,15 @@ class StandIns:
             leaf: Value = Value(x.data, label=x.label)
         else:
             leaf = lifted = Lifted(x)
-            lifted.scribe = self
+            lifted.context = self
         self.leaves.append(leaf)
         return leaf
 
-    def _whole(self, x: Any) -> Reading:
+    def _whole(self, x: Any) -> TracedNumber:
         leaf = Value(float(x))
         self.whole[id(leaf)] = len(self.leaves)
         self.leaves.append(leaf)
-        return Reading(self, leaf, int(x))
+        return TracedNumber(self, leaf, int(x))
 
     def run(self, function: Callable[..., Any]) -> Any:
         """Run the function, and whatever is compiled in it, as it is; `math` keeps numbers open."""
@@ -88,7 +88,7 @@ class StandIns:
             found.update(self.whole[at] for at in under if at in self.whole)
         return sorted(found)
 
-    # ---- as the scribe --------------------------------------------------------------------------
+    # ---- as the context --------------------------------------------------------------------------
 
     def special(self, kind: str, operands: tuple[Any, ...], number: float) -> Value:
         if kind == "take":
@@ -101,8 +101,8 @@ class StandIns:
         _, at = ieee.largest([plain_number(x) for x in xs])
         return xs[at], at
 
-    def highest(self, xs: Sequence[Any]) -> Reading:
-        found: Reading = xs[self.largest(xs)[1]]
+    def highest(self, xs: Sequence[Any]) -> TracedNumber:
+        found: TracedNumber = xs[self.largest(xs)[1]]
         return found
 
     def is_whole(self, node: Value) -> None:
@@ -118,4 +118,4 @@ class StandIns:
     def is_only_shown(self) -> bool:
         return True
 
-    def born(self, reading: Reading) -> None: ...
+    def born(self, reading: TracedNumber) -> None: ...
