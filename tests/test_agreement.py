@@ -186,14 +186,14 @@ def test_planted_rules_are_noticed(name, before, monkeypatch):
 
 def test_a_stale_number_is_noticed(before, monkeypatch):
     """A replay that gives the numbers of the first call again."""
-    from minigrad.compiler.specialization import Machine
+    from minigrad.compiler.machine import Machine
 
     run = Machine.run
 
-    def stale(self, captured, arguments):
+    def stale(self, captured, arguments, read):
         if not hasattr(self, "first"):
             self.first = list(arguments)
-        return run(self, captured, self.first)
+        return run(self, captured, self.first, read)
 
     monkeypatch.setattr(Machine, "run", stale)
     assert noticed() > before + 15

@@ -51,9 +51,9 @@ def test_gradients_are_compared_too():
 def test_by_choice_it_warns_and_goes_on():
     function, numbers = unseen(2.0)
     f = minigrad.compile(function, audit="warn")
-    f._audit.mode = "always"  # at once
+    f.dispatch.audit.mode = "always"  # at once
     f(1.0)
-    f._audit.mode, f._audit.is_timed, f._audit.left = "warn", True, 1
+    f.dispatch.audit.mode, f.dispatch.audit.is_timed, f.dispatch.audit.left = "warn", True, 1
     numbers["k"] = 9.0
     with pytest.warns(RuntimeWarning, match="traced again"):
         assert f(1.0).data == 9.0

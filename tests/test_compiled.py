@@ -841,19 +841,19 @@ def test_random_programs(way, seed):
 
 
 def test_a_machine_that_was_not_built_is_told_once(monkeypatch):
-    from minigrad.compiler import specialization as spec
+    from minigrad.compiler import backends
     from minigrad.compiler.backends import native
 
     monkeypatch.delenv("MINIGRAD_PURE", raising=False)
     monkeypatch.setattr(native, "_vm", None)
-    spec._notice.cache_clear()
+    backends._notice.cache_clear()
     with pytest.warns(RuntimeWarning, match="was not built with this installation"):
         square = minigrad.compile(lambda x: x * x)
     assert square(3.0).data == 9.0
     assert minigrad.compile(lambda x: x * x)(4.0).data == 16.0  # warnings are errors here
     with pytest.raises(RuntimeError, match="needs a C compiler"):
         minigrad.compile(lambda x: x, backend="native")
-    spec._notice.cache_clear()
+    backends._notice.cache_clear()
 
 
 def test_what_a_method_does_not_mention_may_change():

@@ -17,7 +17,7 @@ from minigrad import TraceError, Value, no_grad
 np = pytest.importorskip("numpy")
 
 # ruff: noqa: E402
-from minigrad.compiler import function as compiled
+from minigrad.compiler import dispatch
 
 
 def finished(call, seconds=30.0):
@@ -131,7 +131,7 @@ def test_the_thread_asks_for_gradients_and_takes_steps(backend):
 
 @pytest.mark.parametrize("kind", ["hvp", "vmap"])
 def test_what_cannot_run_uncompiled_waits_a_while_and_says_so(kind, backend, monkeypatch):
-    monkeypatch.setattr(compiled, "PATIENCE", 0.05)
+    monkeypatch.setattr(dispatch, "PATIENCE", 0.05)
 
     def square(x):
         return x * x

@@ -12,6 +12,7 @@ import numpy as np
 
 import minigrad
 from minigrad import Value
+from minigrad.compiler.specialization import BY_VALUES
 
 from . import hidden, problems
 from .problems import ADAM, CHECKED, Job
@@ -169,7 +170,7 @@ class Kernel(Compiled):
     @staticmethod
     def machine(function):
         # Differentiates by the parameters and not by the data, as all the other peers do.
-        return function._latest().machine((0, "values"))
+        return function.dispatch.latest().machine(BY_VALUES)
 
     def step(self, function, arguments):
         function(*arguments)  # leaves all inputs in the buffer
@@ -177,7 +178,7 @@ class Kernel(Compiled):
         return functools.partial(machine.prepared.run, machine.values)
 
     def read(self, function, arguments, parameters):
-        spec, machine = function._latest(), self.machine(function)
+        spec, machine = function.dispatch.latest(), self.machine(function)
         program = machine.program
 
         def read(_):

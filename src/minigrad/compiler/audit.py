@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from ..core.modes import recording
 from ..core.names import plural
 from ..scalar import Value, gradients_and_scale
+from .arguments.results import Template
 from .arguments.structure import Flat
-from .specialization import Specialization, opened, place_of
+from .machine import Machine
+from .specialization import Purpose, Specialization
 from .tracing.proxies import TracedNumber, plain_number
 from .tracing.untraced import StandIns
 
@@ -34,7 +34,6 @@ __all__ = [
     "difference",
     "measured",
     "mode_of",
-    "purpose_of",
     "reasons",
 ]
 
@@ -114,30 +113,28 @@ class Numbers:
         self.scale = scale  # what rounding errors of the first result are relative to
 
 
-def purpose_of(spec: Specialization) -> Any:
-    """What to compare: gradients too, if somebody has asked for them."""
-    made = list(spec.machines)  # at once: another thread may make one
-    asked = {key[1] for key in made if isinstance(key, tuple) and key[0] == 0}
-    # The machine of a training step has numbers which nobody else may touch.
-    return (0, "all" if "all" in asked else "values") if asked else "value"
+def measured(asked: Sequence[Purpose], spec: Specialization, flat: Flat) -> Numbers:
+    """Run a program; with gradients, if somebody has `asked` for them.
+
+    Never with the machine of a training step: it has numbers which nobody else may touch.
+    """
+    by = {purpose.by for purpose in asked if purpose.what == "gradient" and not purpose.result}
+    if not by:
+        return Numbers(spec.forward(flat.numbers), {}, 0.0)
+    purpose = Purpose("gradient", 0, "all" if "all" in by else "values")
+    return spec.machine(purpose).run(
+        spec.nodes_read, flat.numbers, lambda machine: _slopes(machine, spec, purpose, flat)
+    )
 
 
-def measured(purpose: Any, spec: Specialization, flat: Flat) -> Numbers | None:
-    """Run a program; None if a guard fails. May raise NotFinite."""
-    machine = spec.machine(purpose)
-    with machine.lock:
-        if machine.run(spec.nodes_read, flat.numbers) >= 0:
-            return None
-        program, values = machine.program, machine.values
-        results = [values.item(at) for at in program.results]
-        slopes: dict[int, float] = {}
-        if purpose != "value":
-            found = values[program.adjoints : program.adjoints + program.inputs].tolist()
-            slopes = dict(zip(map(id, spec.captured), found, strict=False))
-            places = spec.value_places if purpose[1] == "values" else range(len(flat.numbers))
-            slopes.update((at, found[program.parameters + at]) for at in places)
-            slopes.update((at, 0.0) for at in spec.wholes if at in slopes)
-    return Numbers(results, slopes, 0.0)
+def _slopes(machine: Machine, spec: Specialization, purpose: Purpose, flat: Flat) -> Numbers:
+    program, values = machine.program, machine.values
+    found = values[program.adjoints : program.adjoints + program.inputs].tolist()
+    slopes: dict[int, float] = dict(zip(map(id, spec.captured), found, strict=False))
+    places = spec.value_places if purpose.by == "values" else range(len(flat.numbers))
+    slopes.update((at, found[program.parameters + at]) for at in places)
+    slopes.update((at, 0.0) for at in spec.wholes if at in slopes)
+    return Numbers([values.item(at) for at in program.results], slopes, 0.0)
 
 
 def difference(
@@ -150,9 +147,8 @@ def difference(
     given = StandIns(flat)
     with recording():
         output = given.run(function)
-    results: list[Any] = []
-    shape = opened(output, results, given.leaves)
-    if not _alike(spec.outputs, shape, results):
+    shape, results = Template.of(output, given.leaves)
+    if not spec.template.fits(shape, results):
         return "the function itself returns something of another structure"
     theirs = _truth(results, spec, given, here)
     if theirs is None:
@@ -206,35 +202,6 @@ def _near(x: float, y: float, room: float) -> bool:
     if math.isfinite(x) and math.isfinite(y):
         return abs(x - y) <= room
     return x == y or (math.isnan(x) and math.isnan(y))
-
-
-def _alike(ours: Any, theirs: Any, results: list[Any]) -> bool:
-    """Compare the shapes of two outputs; a number that we trace may be a plain one there."""
-    at = place_of(ours)
-    if at is not None:
-        if isinstance(theirs, (int, float)):
-            results.insert(at, float(theirs))
-            return True
-        return place_of(theirs) is not None
-    if type(ours) is not type(theirs):
-        return False
-    if isinstance(ours, (list, tuple)):
-        return len(ours) == len(theirs) and all(
-            _alike(x, y, results) for x, y in zip(ours, theirs, strict=True)
-        )
-    if isinstance(ours, dict):
-        return list(ours) == list(theirs) and all(
-            _alike(ours[key], theirs[key], results) for key in ours
-        )
-    if isinstance(ours, np.ndarray) and ours.dtype.kind == "O":
-        return ours.shape == theirs.shape and all(
-            _alike(x, y, results) for x, y in zip(ours.flat, theirs.flat, strict=True)
-        )
-    if isinstance(ours, np.ndarray):
-        return bool(np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"))
-    if isinstance(ours, (int, float, str, bytes, np.generic)):
-        return bool(ours == theirs or repr(ours) == repr(theirs))  # nan is nan
-    return True  # an object of the user's: another one of its kind, perhaps
 
 
 def reasons(stale: Specialization, fresh: Specialization) -> str:

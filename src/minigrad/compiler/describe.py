@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from ..core.names import plural
-from .specialization import Specialization, backend_name
+from .backends import backend_name
+from .specialization import Specialization
 
 __all__ = ["described"]
 

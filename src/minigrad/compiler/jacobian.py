@@ -16,10 +16,12 @@ from ..core.parameters import read_data
 from ..scalar import Value
 from .arguments.structure import Flat
 from .ir.program import NOT_FINITE
-from .specialization import NotFinite, Specialization, exactly
+from .machine import NotFinite
+from .specialization import Purpose, Specialization
 
 __all__ = ["Jacobian"]
 
+_ROWS = Purpose("jacobian", 0, "values")
 _BLOCK = 64  # rows that are computed together
 
 
@@ -43,12 +45,18 @@ class Jacobian:
         """Return the derivatives of a result."""
         block = result // _BLOCK
         if block not in self._blocks:
-            self._blocks[block] = exactly(self._computed, self._spec, block)
+            self._blocks[block] = self._rows_of(block)
         found: list[float] = self._blocks[block][result % _BLOCK].tolist()
         return found
 
+    def _rows_of(self, block: int) -> Any:
+        try:
+            return self._computed(self._spec, block)
+        except NotFinite:
+            return self._computed(self._spec.exactly(), block)
+
     def _computed(self, spec: Specialization, block: int) -> Any:
-        machine = spec.machine(("rows", "values"))
+        machine = spec.machine(_ROWS)
         program, values = machine.program, machine.values
         results = len(program.results)
         first = block * _BLOCK

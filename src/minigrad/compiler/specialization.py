@@ -1,104 +1,216 @@
-"""One way through a function: its program, and machines to run it.
+"""One way through a function: its program, and what a run of it gives.
 
-A function may have several: for other lengths of its arguments, for other outcomes of a branch.
-Each knows when it applies (a key, a watch, guards). Machines are made when they are first needed:
-one for values alone, others with the gradient of a result, one for Hessian-vector products.
+A function may have several: for other lengths of its arguments, for other outcomes of a branch. A
+`Specialization` never changes; it knows when it applies (a key, an environment, guards) and what
+to compute: `forward`, `gradient`, `local_derivatives`, `hvp`. Each raises `GuardFailed` if the call
+takes another way. Machines are made when they are first needed, one for each `Purpose`.
 
 A run whose numbers are not all finite does not count (`NotFinite`): the same way is then taken with
-programs that are `exact`, see `grad`, and slower.
+programs that are `exact`, see `passes.grad`, and slower.
 """
 
 from __future__ import annotations
 
-import gc
-import sys
 import threading
-import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from copy import copy
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from math import isfinite, isnan
 from time import perf_counter
-from types import CellType, FrameType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..codegen.elementwise import MAPS
-from ..core.modes import flush_writebacks
-from ..core.parameters import Nodes, read_data
+from ..core.parameters import Nodes
 from ..core.turns import forked
 from ..errors import TraceError
 from ..scalar import Value
-from .arguments.structure import Flat, array_of, is_as_outlined, outline, rebuild
-from .backends import native
-from .backends import numpy as interpreter
+from .arguments.results import Template, kind_of
+from .arguments.structure import Flat, is_as_outlined, outline, rebuild
+from .backends import backend_of
 from .backends.encode import stores
-from .ir.program import NOT_FINITE, Program, verify
+from .ir.program import Program, verify
+from .machine import Machine, NotFinite, Numbers
 from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
-from .tracing.environment import Environment, Slots, environment_of
+from .tracing.environment import Environment, environment_of
 from .tracing.escape import let_go
-from .tracing.proxies import Argument, TracedNumber
+from .tracing.proxies import Argument
 from .tracing.tape import INPUT, Tape
 from .tracing.trace import Trace, collector_off, trace
 
-__all__ = [
-    "BACKENDS",
-    "Machine",
-    "NotFinite",
-    "Specialization",
-    "backend_name",
-    "backend_of",
-    "exactly",
-    "filled",
-    "opened",
-    "place_of",
-]
+__all__ = ["BY_VALUES", "FORWARD", "HVP", "Purpose", "Specialization", "exactly", "specialize"]
 
-BACKENDS = ("auto", "native", "numpy")
 _STOP_GRADIENT = MAPS["stop_gradient"].code
 T = TypeVar("T")
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def backend_of(name: str) -> Any:
-    """Return a backend by its name; "auto" is the native one where it was built."""
-    if name == "auto" and not native.available() and not native.is_unwanted():
-        _notice()
-    if name == "numpy" or (name == "auto" and not native.available()):
-        return interpreter
-    if not native.available():
-        raise RuntimeError(
-            "backend='native': the native machine was not built with this installation (it needs a "
-            "C compiler, and MINIGRAD_PURE not to be set). backend='auto' takes NumPy instead."
+class Purpose(NamedTuple):
+    """What a machine computes.
+
+    A "gradient" is that of one result, by "all" inputs or by those that are "values"; the
+    "jacobian" that of any weighted sum of results. A training "step" has the gradient by values
+    and a machine of its own, in which it keeps the parameters.
+    """
+
+    what: Literal["forward", "gradient", "jacobian", "hvp", "step"]
+    result: int = 0
+    by: Literal["all", "values"] = "all"
+
+
+FORWARD = Purpose("forward")
+BY_VALUES = Purpose("gradient", 0, "values")
+HVP = Purpose("hvp")
+
+
+class _Machines:
+    """What is made of a specialization when it is first needed."""
+
+    def __init__(self) -> None:
+        self.by_purpose: dict[Purpose, Machine] = {}
+        self.exact: Specialization | None = None
+        self.lock = forked(threading.Lock())
+
+
+@dataclass(frozen=True, eq=False)
+class Specialization:
+    """A traced function. Made by `specialize`."""
+
+    program: Program
+    backend: Any
+    tape: Tape
+    environment: Environment  # what the function reads besides its arguments
+    template: Template  # what it returns, with places for the results
+    kinds: tuple[Callable[[float], Any] | None, ...]  # of each result: None for a Value
+    captured: tuple[Value, ...]  # in the order that `group` gave them
+    nodes_read: Nodes  # the same, to be read at each call
+    kept: list[Any]  # objects of the key, kept alive
+    value_places: tuple[int, ...]  # of the arguments that are Values
+    wholes: tuple[int, ...]  # arguments used as whole numbers: derivatives by them are 0
+    can_differentiate: tuple[bool, ...]
+    nodes: int  # operations that were traced
+    leading_read: int  # how many of the first inputs the function reads at all
+    escaped: list[str]  # where numbers of the trace are left, if anywhere
+    text_at: str  # where a number became text, if one did
+    is_exact: bool = False
+    is_faithful: bool = True  # whether the machine passes the guards where the trace was made
+    seconds: float = 0.0  # that making it took
+    _made: _Machines = field(default_factory=_Machines)
+
+    # ---- what a run gives; each may raise GuardFailed or NotFinite ------------------------------
+
+    def forward(self, numbers: Any) -> list[float]:
+        """Return the results."""
+        return self.machine(FORWARD).run(self.nodes_read, numbers, _results)
+
+    def gradient(self, numbers: Any, result: int = 0) -> tuple[float, Numbers]:
+        """Return a result and its derivatives by all inputs."""
+        purpose = Purpose("gradient", result, "all")
+        return self.machine(purpose).run(self.nodes_read, numbers, _with_adjoints)
+
+    def local_derivatives(self, numbers: Any) -> tuple[float, tuple[float, ...]]:
+        """Return the first result and its derivatives by what is captured, and by Values given."""
+        return self.machine(BY_VALUES).run(self.nodes_read, numbers, self._of_values)
+
+    def hvp(self, numbers: Any, direction: Sequence[float]) -> Numbers:
+        """Return the Hessian of the first result times a vector."""
+        machine = self.machine(HVP)
+        count = len(direction)
+        return machine.run(
+            self.nodes_read, [*numbers, *direction], lambda done: _adjoints(done, count)
         )
-    return native
+
+    def _of_values(self, machine: Machine) -> tuple[float, tuple[float, ...]]:
+        program, values = machine.program, machine.values
+        start = program.adjoints
+        partials = values[start : start + program.parameters].tolist()
+        first = start + program.parameters
+        for at in self.value_places:
+            partials.append(values.item(first + at))
+        return values.item(program.results[0]), tuple(partials)
+
+    # ---- programs and machines ------------------------------------------------------------------
+
+    def machine(self, purpose: Purpose) -> Machine:
+        """Return the machine for a purpose."""
+        made = self._made
+        found = made.by_purpose.get(purpose)
+        if found is not None:
+            return found
+        with made.lock, collector_off():
+            if purpose not in made.by_purpose:
+                made.by_purpose[purpose] = Machine(self.compiled(purpose), self.backend)
+            return made.by_purpose[purpose]
+
+    def purposes(self) -> list[Purpose]:
+        """What machines there are for."""
+        return list(self._made.by_purpose)  # at once: another thread may make one
+
+    def compiled(self, purpose: Purpose) -> Program:
+        """Return the program for a purpose."""
+        program, exact = self.program, self.is_exact
+        if purpose.what == "forward":
+            found = program
+        elif purpose.what == "hvp":
+            second = verify(hessian_times_vector(program, exact), "hessian_times_vector")
+            found = verify(stores(second), "stores")
+        else:
+            wrt: Any = range(program.inputs)
+            if purpose.by == "values":
+                count = program.parameters
+                wrt = [*range(count), *(count + at for at in self.value_places)]
+            if purpose.what == "jacobian":
+                first = verify(jacobian(program, wrt, program.results, exact), "jacobian")
+            else:
+                of = program.results[purpose.result]
+                first = verify(grad(program, wrt, of, exact=exact), "grad")
+            found = verify(stores(first), "stores")
+        return found if exact else replace(found, finite=_delivered(found))
+
+    def exactly(self) -> Specialization:
+        """Return the same way with exact programs, for a call whose guards have been looked at."""
+        made = self._made
+        with made.lock, collector_off():
+            if made.exact is None:
+                program = verify(group(self.tape, as_written=True), "group")
+                captured = tuple(self.tape.entries.captured_values)
+                made.exact = replace(
+                    self,
+                    program=replace(program, guards=()),
+                    captured=captured,
+                    nodes_read=Nodes(captured),
+                    is_exact=True,
+                    _made=_Machines(),
+                )
+            return made.exact
+
+    def returns_like(self, other: Specialization) -> bool:
+        """Tell whether what is returned beside traced numbers is the same."""
+        return repr(self.template.filled(str)) == repr(other.template.filled(str))
+
+    def calibrated(self, numbers: Any) -> Specialization:
+        """Have the guards ask for what the machine itself computes from what was traced.
+
+        Its exp() may differ from the eager engine's in the last place. What must not differ is the
+        outcome of a test, nor a number by more than rounding.
+        """
+        machine = self.machine(FORWARD)
+        slots = [guard.at for guard in self.program.guards]
+        found = machine.probe(self.nodes_read, numbers, slots)
+        guards = []
+        for guard, number in zip(self.program.guards, found, strict=True):
+            margin = 1e-6 * max(1.0, abs(guard.number)) if isfinite(guard.number) else 0.0
+            same = number == guard.number or (isnan(number) and isnan(guard.number))
+            if not same and not abs(number - guard.number) <= margin:
+                return replace(self, is_faithful=False)
+            guards.append(replace(guard, number=number))
+        program = replace(self.program, guards=tuple(guards))
+        machine.set_guards(program, self.backend)
+        return replace(self, program=program)
 
 
-@cache
-def _notice() -> None:
-    """Say once that programs run slower than they could."""
-    warnings.warn(
-        "the native machine was not built with this installation of minigrad, so programs run on "
-        "NumPy. With a C compiler, install minigrad again to have it.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-
-
-def backend_name(backend: Any) -> str:
-    """Spell a backend for people."""
-    return "the native machine" if backend is native else "NumPy"
-
-
-class NotFinite(Exception):  # noqa: N818 - a message between modules, nobody's mistake
-    """A run came to inf or nan: the exact programs have to say whether that is right."""
-
-
-def exactly(run: Callable[[Specialization, Any], T], spec: Specialization, flat: Any) -> T:
+def exactly(run: Callable[[Specialization, Flat], T], spec: Specialization, flat: Flat) -> T:
     """Run one way; where that comes to inf or nan, by its exact programs."""
     try:
         return run(spec, flat)
@@ -106,213 +218,18 @@ def exactly(run: Callable[[Specialization, Any], T], spec: Specialization, flat:
         return run(spec.exactly(), flat)
 
 
-class Machine:
-    """A program with a buffer to run it in; one run at a time."""
-
-    def __init__(self, program: Program, backend: Any) -> None:
-        self.program = program
-        self.prepared = backend.prepare(program)
-        self.values: Numbers = self.prepared.values()
-        self.lock = forked(threading.Lock())
-        self.set_guards(program, backend)
-
-    def set_guards(self, program: Program, backend: Any) -> None:
-        """Take the guards of a program."""
-        checks = [(guard.at, guard.number) for guard in program.guards]
-        self.guards = backend.Guards(checks) if checks else None
-
-    def run(self, captured: Nodes, arguments: Any) -> int:
-        """Run; return -1, or which guard does not hold.
-
-        Whoever calls has the lock and has flushed the write-backs: Values are read as they are.
-        """
-        captured.read(self.values)
-        inputs = ((self.program.parameters, arguments),) if len(arguments) else ()
-        failed: int = self.prepared.step(self.values, inputs, self.guards)
-        if failed == NOT_FINITE:
-            raise NotFinite
-        return failed
-
-    def step(self, arguments: Any, rule: Any = None) -> int:
-        """Run on the Values that are in the buffer already; let an optimiser take its step."""
-        inputs = ((self.program.parameters, arguments),) if len(arguments) else ()
-        failed: int = self.prepared.step(self.values, inputs, self.guards, rule)
-        if failed == NOT_FINITE:
-            raise NotFinite
-        return failed
+def _results(machine: Machine) -> list[float]:
+    return [machine.values.item(at) for at in machine.program.results]
 
 
-class Specialization:
-    """A traced function."""
+def _with_adjoints(machine: Machine) -> tuple[float, Numbers]:
+    program = machine.program
+    return machine.values.item(program.results[0]), _adjoints(machine, program.inputs)
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        flat: Flat,
-        backend: str,
-        leading: Sequence[Value] = (),
-        known: Environment | None = None,
-    ) -> None:
-        self.backend = backend_of(backend)
-        started = perf_counter()
-        self.is_exact = False
-        self._exact: Specialization | None = None  # the same way, made when it is first needed
-        self.kept = flat.kept
-        self.value_places = [at for at, _ in flat.sources]  # of the arguments that are Values
-        self.environment: Environment = known or environment_of(function, flat.kept)
-        self.outputs: Any = None
-        whole: set[int] = set()  # arguments that are whole numbers
-        tape = self._traced(function, flat, whole)
-        # How many of the first inputs the function reads at all.
-        self.leading_read = _put_first(tape, leading)
-        # Operations; inputs and numbers are entries too, but nothing is done there.
-        self.nodes = int(np.count_nonzero(np.asarray(tape.entries.code)[: len(tape)] >= 0))
-        self.program = verify(group(tape), "group")
-        self._tape = tape
-        # In the order that `group` gave them.
-        self.captured: tuple[Value, ...] = tuple(tape.entries.captured_values)
-        self.nodes_read = Nodes(self.captured)
-        # Whole numbers used as such, for an index, say: derivatives by them are 0.
-        self.wholes = [at for at in tape.wholes if at in whole]
-        # A number that comes from whole numbers alone can be differentiated; one that was read from
-        # a Value cannot, it is not followed.
-        self.can_differentiate = [
-            kind is None
-            or (kind is not bool and bool(tape.entries.inputs_under([at], _STOP_GRADIENT)))
-            for kind, at in zip(self.kinds, tape.results, strict=True)
-        ]
-        self.machines: dict[Any, Machine] = {}
-        self._making = forked(threading.Lock())
-        # Whether the machine comes to the same: a number on an edge may fall to the other side.
-        self.is_faithful = self._calibrate(flat) if self.program.guards else True
-        self.seconds = perf_counter() - started
 
-    def _traced(self, function: Callable[..., Any], flat: Flat, whole: set[int]) -> Tape:
-        """Run the function once; find out what it returns, and what it leaves behind."""
-        leaves: list[Value] = [Argument(number) for number in flat.numbers]
-        for at in self.value_places:
-            leaves[at] = Value(flat.numbers[at])
-        for at, source in flat.sources:
-            if source.label:
-                leaves[at].label = source.label
-        results: list[Any] = []
-
-        def run(context: Trace) -> list[Any]:
-            args, kwargs = rebuild(flat, leaves, context, whole)
-            before = outline((args, kwargs))
-            output = function(*args, **kwargs)
-            if not is_as_outlined(before):
-                context.refused("changes a list, dict or array that it was given")
-            self.outputs = opened(output, results, leaves)
-            return results
-
-        context = Trace()
-        arguments = [leaf for leaf in leaves if isinstance(leaf, Argument)]
-        for leaf in arguments:
-            leaf.context = context
-        dice = self.environment.thrown()
-        try:
-            tape = trace(run, leaves, context)
-        except BaseException as error:
-            context.close()
-            if isinstance(error, AttributeError) and any(error.obj is leaf for leaf in leaves):
-                raise TraceError(
-                    f"a compiled function asks a Value that it was given for its {error.name!r}. "
-                    "Inside, arguments are stand-ins, which have a number and a label and nothing "
-                    "else: give what belongs to a Value as an argument too."
-                ) from error
-            raise
-        self.kinds = [_kind(result) for result in results]
-        results.clear()
-        self.escaped = let_go(
-            context, arguments
-        )  # where numbers of the trace are left, if anywhere
-        self.text_at = context.text_at  # where a number became text, if one did
-        if self.environment.thrown() != dice or context.has_drawn:
-            raise TraceError(
-                f"{getattr(function, '__name__', 'a compiled function')} draws random numbers; the "
-                "program would repeat those of its first run for ever. Draw them outside, and give "
-                "them as arguments."
-            )
-        return tape
-
-    def exactly(self) -> Specialization:
-        """Return the same way with exact programs, for a call whose guards have been looked at."""
-        with self._making, collector_off():
-            if self._exact is None:
-                twin = copy(self)
-                program = verify(group(self._tape, as_written=True), "group")
-                twin.program = replace(program, guards=())
-                twin.captured = tuple(self._tape.entries.captured_values)
-                twin.nodes_read = Nodes(twin.captured)
-                twin.is_exact, twin.machines, twin._making = True, {}, forked(threading.Lock())
-                self._exact = twin
-            return self._exact
-
-    def _calibrate(self, flat: Flat) -> bool:
-        """Have the guards ask for what the machine itself computes from what was traced.
-
-        Its exp() may differ from the eager engine's in the last place. What must not differ is the
-        outcome of a test, nor a number by more than rounding.
-        """
-        machine = self.machine("value")
-        flush_writebacks()
-        with machine.lock:
-            read_data(self.captured, machine.values)
-            inputs = ((self.program.parameters, flat.numbers),) if len(flat.numbers) else ()
-            machine.prepared.step(machine.values, inputs)
-            found = [machine.values.item(guard.at) for guard in self.program.guards]
-        guards = []
-        for guard, number in zip(self.program.guards, found, strict=True):
-            room = 1e-6 * max(1.0, abs(guard.number)) if isfinite(guard.number) else 0.0
-            same = number == guard.number or (isnan(number) and isnan(guard.number))
-            if not same and not abs(number - guard.number) <= room:
-                return False
-            guards.append(replace(guard, number=number))
-        self.program = replace(self.program, guards=tuple(guards))
-        machine.set_guards(self.program, self.backend)
-        return True
-
-    def machine(self, purpose: Any) -> Machine:
-        """Return the machine for a purpose.
-
-        "value"; "hvp"; or a pair: the number of a result, and by what it is differentiated: "all"
-        inputs, or only those that are "values". A training "step" has the same program as "values"
-        and a machine of its own, in which it keeps the parameters.
-        """
-        found = self.machines.get(purpose)
-        if found is not None:
-            return found
-        with self._making, collector_off():
-            if purpose not in self.machines:
-                self.machines[purpose] = Machine(self.compiled(purpose), self.backend)
-            return self.machines[purpose]
-
-    def outputs_like(self, other: Specialization) -> bool:
-        """Tell whether what is returned beside traced numbers is the same."""
-        return repr(filled(self.outputs, str)) == repr(filled(other.outputs, str))
-
-    def compiled(self, purpose: Any) -> Program:
-        """Return the program for a purpose."""
-        program, exact = self.program, self.is_exact
-        if purpose == "value":
-            found = program
-        elif purpose == "hvp":
-            second = verify(hessian_times_vector(program, exact), "hessian_times_vector")
-            found = verify(stores(second), "stores")
-        else:
-            number, by = purpose
-            wrt: Any = range(program.inputs)
-            if by != "all":
-                count = program.parameters
-                wrt = [*range(count), *(count + at for at in self.value_places)]
-            if number == "rows":
-                first = verify(jacobian(program, wrt, program.results, exact), "jacobian")
-            else:
-                of = program.results[number]
-                first = verify(grad(program, wrt, of, exact=exact), "grad")
-            found = verify(stores(first), "stores")
-        return found if exact else replace(found, finite=_delivered(found))
+def _adjoints(machine: Machine, count: int) -> Numbers:
+    start = machine.program.adjoints
+    return machine.values[start : start + count].copy()
 
 
 def _delivered(program: Program) -> tuple[tuple[int, int], ...]:
@@ -327,6 +244,111 @@ def _delivered(program: Program) -> tuple[tuple[int, int], ...]:
 def _runs(slots: Any) -> list[Any]:
     """Cut sorted numbers where one is missing."""
     return np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []
+
+
+# ---- how one is made -----------------------------------------------------------------------------
+
+
+def specialize(
+    function: Callable[..., Any],
+    flat: Flat,
+    backend: str,
+    leading: Sequence[Value] = (),
+    known: Environment | None = None,
+) -> Specialization:
+    """Run the function once, and compile what it does.
+
+    The Values in `leading` become the first inputs, in this order; `known` is the environment of
+    the function, if it has been looked at.
+    """
+    started = perf_counter()
+    environment = known or environment_of(function, flat.kept)
+    run = _Run(function, flat, environment)
+    tape = run.tape
+    leading_read = _put_first(tape, leading)
+    program = verify(group(tape), "group")
+    captured = tuple(tape.entries.captured_values)
+    made = Specialization(
+        program=program,
+        backend=backend_of(backend),
+        tape=tape,
+        environment=environment,
+        template=run.template,
+        kinds=run.kinds,
+        captured=captured,
+        nodes_read=Nodes(captured),
+        kept=flat.kept,
+        value_places=tuple([at for at, _ in flat.sources]),
+        wholes=tuple([at for at in tape.wholes if at in run.wholes]),
+        # A number that comes from whole numbers alone can be differentiated; one that was read
+        # from a Value cannot, it is not followed.
+        can_differentiate=tuple(
+            kind is None
+            or (kind is not bool and bool(tape.entries.inputs_under([at], _STOP_GRADIENT)))
+            for kind, at in zip(run.kinds, tape.results, strict=True)
+        ),
+        # Inputs and numbers are entries too, but nothing is done there.
+        nodes=int(np.count_nonzero(np.asarray(tape.entries.code)[: len(tape)] >= 0)),
+        leading_read=leading_read,
+        escaped=run.escaped,
+        text_at=run.text_at,
+    )
+    if program.guards:  # a number on an edge may fall to the other side
+        made = made.calibrated(flat.numbers)
+    return replace(made, seconds=perf_counter() - started)
+
+
+class _Run:
+    """One run of a function that is traced: what it returns, and what it leaves behind."""
+
+    def __init__(self, function: Callable[..., Any], flat: Flat, environment: Environment) -> None:
+        self._function, self._flat = function, flat
+        self.wholes: set[int] = set()  # arguments that are whole numbers
+        self.kinds: tuple[Callable[[float], Any] | None, ...] = ()
+        self._leaves: list[Value] = [Argument(number) for number in flat.numbers]
+        for at, source in flat.sources:
+            self._leaves[at] = Value(flat.numbers[at])
+            if source.label:
+                self._leaves[at].label = source.label
+        context = Trace()
+        arguments = [leaf for leaf in self._leaves if isinstance(leaf, Argument)]
+        for leaf in arguments:
+            leaf.context = context
+        dice = environment.thrown()
+        self.tape = self._traced(context)
+        self.escaped = let_go(context, arguments)
+        self.text_at = context.text_at
+        if environment.thrown() != dice or context.has_drawn:
+            raise TraceError(
+                f"{getattr(function, '__name__', 'a compiled function')} draws random numbers; the "
+                "program would repeat those of its first run for ever. Draw them outside, and give "
+                "them as arguments."
+            )
+
+    def _traced(self, context: Trace) -> Tape:
+        try:
+            return trace(self._call, self._leaves, context)
+        except BaseException as error:
+            context.close()
+            if isinstance(error, AttributeError) and any(
+                error.obj is leaf for leaf in self._leaves
+            ):
+                raise TraceError(
+                    f"a compiled function asks a Value that it was given for its {error.name!r}. "
+                    "Inside, arguments are stand-ins, which have a number and a label and nothing "
+                    "else: give what belongs to a Value as an argument too."
+                ) from error
+            raise
+
+    def _call(self, context: Trace) -> list[Any]:
+        args, kwargs = rebuild(self._flat, self._leaves, context, self.wholes)
+        before = outline((args, kwargs))
+        output = self._function(*args, **kwargs)
+        if not is_as_outlined(before):
+            context.refused("changes a list, dict or array that it was given")
+        self.template, results = Template.of(output, self._leaves)
+        self.kinds = tuple(map(kind_of, results))
+        return results
 
 
 def _put_first(tape: Tape, leading: Sequence[Value]) -> int:
@@ -345,101 +367,3 @@ def _put_first(tape: Tape, leading: Sequence[Value]) -> int:
     entries.captured += known.values()
     tape.in_order = True
     return len(places) - places.count(-1)
-
-
-def opened(output: Any, results: list[Any], leaves: Sequence[Value]) -> Any:
-    """Replace the traced numbers of an output by their places among the results."""
-    if isinstance(output, (Value, TracedNumber)):
-        results.append(output)
-        return _Place(len(results) - 1)
-    if isinstance(output, (list, tuple)):
-        parts = [opened(part, results, leaves) for part in output]
-        if isinstance(output, tuple):
-            return type(output)(*parts) if hasattr(output, "_fields") else tuple(parts)
-        return parts
-    if isinstance(output, dict):
-        return {name: opened(part, results, leaves) for name, part in output.items()}
-    if isinstance(output, np.ndarray) and output.dtype.kind == "O":
-        parts = [opened(part, results, leaves) for part in output.ravel()]
-        return array_of(parts, output.shape)
-    if type(output) in _COPIED and not isinstance(output, set):
-        return output.copy()
-    if isinstance(output, _PLAIN) or not _holds_traced(output, {id(leaf) for leaf in leaves}):
-        return output
-    raise TraceError(
-        f"a compiled function returns a {type(output).__name__} that holds numbers of the call. "
-        "Return Values, numbers, lists, tuples, dicts or arrays of them."
-    )
-
-
-_PLAIN = (str, bytes, bool, int, float, complex, type(None))
-
-
-def _holds_traced(thing: Any, leaves: set[int]) -> bool:
-    """Tell whether results of the trace lie somewhere in an object."""
-    seen: set[int] = set()
-    rest = [thing]
-    while rest:
-        each = rest.pop()
-        if isinstance(each, (TracedNumber, Iterator, Awaitable, AsyncIterator)):
-            return True
-        if isinstance(each, Value):
-            if id(each) in leaves or each._links():
-                return True
-        elif not isinstance(each, (*_PLAIN, ModuleType, FrameType)) and id(each) not in seen:
-            seen.add(id(each))
-            rest += _parts(each)
-    return False
-
-
-def _parts(thing: Any) -> list[Any]:
-    """What lies in an object: elements and attributes."""
-    if isinstance(thing, FunctionType):  # globals are not its own
-        cells = [cell.cell_contents for cell in thing.__closure__ or () if cell != _EMPTY]
-        return [*cells, thing.__defaults__, thing.__kwdefaults__, vars(thing)]
-    if isinstance(thing, type) and thing.__module__ in sys.stdlib_module_names:
-        return []
-    found = [part for _, part in Slots(thing).items()] if not isinstance(thing, type) else []
-    return [*found, *gc.get_referents(thing)]
-
-
-_EMPTY = CellType()
-
-
-class _Place:
-    """Stands for a result in the shape of an output."""
-
-    def __init__(self, at: int) -> None:
-        self.at = at
-
-
-def place_of(part: Any) -> int | None:
-    """Return which result a part of an output stands for; None: it is itself."""
-    return part.at if isinstance(part, _Place) else None
-
-
-def _kind(result: Any) -> Callable[[float], Any] | None:
-    """How a result is to be given back: None for a Value, else what makes the number."""
-    if isinstance(result, Value):
-        return None
-    kind = type(result.number)
-    return kind if kind in (bool, int) else float
-
-
-_COPIED = (np.ndarray, set, bytearray)  # what a caller may change
-
-
-def filled(output: Any, make: Callable[[int], Any]) -> Any:
-    """Put results into the shape of an output."""
-    if isinstance(output, _Place):
-        return make(output.at)
-    if isinstance(output, list):
-        return [filled(part, make) for part in output]
-    if isinstance(output, tuple):
-        parts = [filled(part, make) for part in output]
-        return type(output)(*parts) if hasattr(output, "_fields") else tuple(parts)
-    if isinstance(output, dict):
-        return {name: filled(part, make) for name, part in output.items()}
-    if isinstance(output, np.ndarray) and output.dtype.kind == "O":
-        return array_of([filled(part, make) for part in output.ravel()], output.shape)
-    return output.copy() if type(output) in _COPIED else output

@@ -29,8 +29,10 @@ from ..core.turns import Turns
 from ..optim import SGD, Adam, AdamW, Optimizer
 from .arguments.structure import Flat
 from .callables import Made
+from .dispatch import Uncompiled
 from .function import Compiled
-from .specialization import Machine, Specialization
+from .machine import GuardFailed, Machine
+from .specialization import Purpose, Specialization
 from .tracing.unchanged import first_changed
 
 __all__ = ["TrainStep", "train_step"]
@@ -54,7 +56,7 @@ class TrainStep(Made):
             )
         function = loss.__wrapped__ if isinstance(loss, Compiled) else loss
         if audit is None and isinstance(loss, Compiled):
-            audit = loss._audit.mode
+            audit = loss.dispatch.audit.mode
         self.function: Callable[..., Any] = function
         self._loss = loss
         self.optimizer = optimizer
@@ -90,9 +92,10 @@ class TrainStep(Made):
             flush_writebacks()
             self._prepare()
         if _is_known(self.optimizer) and not in_strict():
-            done = self.compiled._replayed(args, kwargs, self._stepped)
-            if done is not None:
-                return done[0]
+            try:
+                return self.compiled.dispatch.replay(args, kwargs, self._stepped)
+            except Uncompiled:
+                pass
         return self._eager(args, kwargs)
 
     def _eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
@@ -111,8 +114,8 @@ class TrainStep(Made):
         number: float = loss.data
         return number
 
-    def _stepped(self, spec: Specialization, flat: Flat) -> tuple[float] | None:
-        machine = spec.machine((self.compiled._only_result(spec), "step"))
+    def _stepped(self, spec: Specialization, flat: Flat) -> float:
+        machine = spec.machine(Purpose("step", self.compiled.only_result(spec), "values"))
         program, values = machine.program, machine.values
         count = len(self._parameters)
         if not spec.leading_read and count:
@@ -124,11 +127,11 @@ class TrainStep(Made):
         turn = self._ready(machine, spec.backend)
         if self._owner is None or (others and is_pending(but=self._write_back)):
             flush_writebacks()  # before the lock, which settling wants as well
-        failed: int = self._hand.run(_refuse, self._move, machine, turn, others, flat.numbers)
-        return None if failed >= 0 else (values.item(program.results[0]),)
+        self._hand.run(_refuse, self._move, machine, turn, others, flat.numbers)
+        return values.item(program.results[0])
 
-    def _move(self, machine: Machine, turn: _Turn, others: tuple[Any, ...], inputs: Any) -> int:
-        """Have a machine take a step; return -1, or the guard that failed."""
+    def _move(self, machine: Machine, turn: _Turn, others: tuple[Any, ...], inputs: Any) -> None:
+        """Have a machine take a step, unless a guard fails."""
         values, count = machine.values, len(self._parameters)
         owner = self._owner  # as it is now: somebody may have flushed it meanwhile
         if owner is machine and self._running is not machine:
@@ -142,11 +145,14 @@ class TrainStep(Made):
         if others:
             read_data(others, values[count:])
         self.optimizer._turn = turn
-        failed: int = machine.step(inputs, turn.rule)
+        try:
+            machine.step(inputs, turn.rule)
+        except GuardFailed:
+            turn.count()
+            raise
         turn.count()
         if not writebacks:  # a signal handler has asked for the numbers meanwhile
             defer(self._write_back)
-        return failed
 
     def _ready(self, machine: Machine, backend: Any) -> _Turn:
         """What the machine is to do to the parameters, and the state that it will update."""

@@ -14,21 +14,20 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..core.modes import flush_writebacks, refuse_in_trace
-from ..core.parameters import read_data
 from ..errors import GuardError
 from ..scalar import Value
-from . import function as compiled
 from .arguments.structure import Flat, flatten
 from .callables import Made
 from .function import Compiled
 from .ir.program import NOT_FINITE
-from .specialization import Machine, NotFinite, Specialization, filled
+from .machine import GuardFailed, Machine, NotFinite
+from .specialization import FORWARD, Purpose, Specialization
 from .tracing.proxies import EXACT
 
 __all__ = ["BatchGradients", "Batched", "vmap"]
@@ -50,16 +49,12 @@ class Batched(Made):
     """A function for many rows at once. Made by `vmap`."""
 
     def __init__(self, function: Callable[..., Any], backend: str, audit: Any = None) -> None:
-        if audit is None and isinstance(function, Compiled):
-            audit = function._audit.mode
+        inner = function
+        if isinstance(function, Compiled):
+            inner = function.__wrapped__
+            audit = function.dispatch.audit.mode if audit is None else audit
         self._given = (function, backend, audit)
-        self._compiled = Compiled(
-            function.__wrapped__ if isinstance(function, Compiled) else function,
-            backend,
-            audit=function._audit.mode
-            if audit is None and isinstance(function, Compiled)
-            else audit,
-        )
+        self._compiled = Compiled(inner, backend, audit=audit)
         functools.update_wrapper(self, self._compiled, updated=())
 
     def _recipe(self) -> tuple[Any, ...]:
@@ -102,63 +97,65 @@ class Batched(Made):
         first = tuple(_row(arg) for arg in args)
 
         def run(spec: Specialization, flat: Flat) -> Any:
-            purpose: Any = "value"
+            purpose = FORWARD
             if with_grad:
-                purpose = (self._compiled._only_result(spec), "all")
-            machine = spec.machine(purpose)
-            flush_writebacks()
-            with machine.lock:
-                done = self._batch(machine, spec, flat, args, count, threads, progress)
-            return None if done is None else (done,)
+                purpose = Purpose("gradient", self._compiled.only_result(spec))
+            batch = _Batch(spec, spec.machine(purpose), args, count)
+            batch.run(self._compiled.__name__, flat, threads, progress)
+            return batch.results(), batch.gradients() if with_grad else None
 
-        done = self._compiled._replayed(first, {}, run, compiled.PATIENCE)
-        if done is None:
-            raise GuardError(self._compiled.why_uncompiled())
-        return done[0]
+        return self._compiled.dispatch.replay_or_refuse(first, {}, run)
 
-    def _batch(
-        self,
-        machine: Machine,
-        spec: Specialization,
-        flat: Flat,
-        args: tuple[Any, ...],
-        count: int,
-        threads: int | None,
-        progress: bool | None,
-    ) -> Any:
-        program, values = machine.program, machine.values
-        start = program.parameters
-        read_data(spec.captured, values)
-        values[start : start + len(flat.numbers)] = flat.numbers
-        columns, places = [], []
-        at = start
+
+class _Batch:
+    """One run over all rows: where the columns lie, and what is read of each row."""
+
+    def __init__(
+        self, spec: Specialization, machine: Machine, args: tuple[Any, ...], count: int
+    ) -> None:
+        self.spec, self.machine, self.args, self.count = spec, machine, args, count
+        program = machine.program
+        self.columns: list[tuple[int, Any]] = []  # inputs: the first slot, and a table
+        places = []  # of each argument: the first slot, and how many
+        at = program.parameters
         for arg in args:
             width = len(_numbers_of(_row(arg)))
             if isinstance(arg, np.ndarray):
                 table = np.asarray(arg, dtype=np.float64).reshape(count, -1)
-                columns.append((at, table if arg.ndim > 1 else table[:, 0]))
+                self.columns.append((at, table if arg.ndim > 1 else table[:, 0]))
             places.append((at, width))
             at += width
-        room = _Room(count, len(program.results) + (at - start if program.adjoints else 0))
-        outputs = [(slot, room.cut(1)[:, 0]) for slot in program.results]
-        taken: list[Any] = []
-        sums: list[int] = []
+        inputs = at - program.parameters if program.adjoints else 0
+        memory = _Memory(count, len(program.results) + inputs)
+        self.outputs = [(slot, memory.cut(1)[:, 0]) for slot in program.results]
+        # Derivatives of each argument: a column, or for what serves all rows a part of the sums.
+        self.slopes: list[tuple[int, Any] | slice] = []
+        self.sums: list[int] = []
         if program.adjoints:
-            sums += range(program.adjoints, program.adjoints + start)
+            self.sums += range(program.adjoints, program.adjoints + program.parameters)
             for arg, (slot, width) in zip(args, places, strict=True):
+                start = program.adjoints + slot
                 if isinstance(arg, np.ndarray):
-                    taken.append((program.adjoints + slot, room.cut(width)))
+                    self.slopes.append((start, memory.cut(width)))
                 else:
-                    taken.append(slice(len(sums), len(sums) + width))
-                    sums += range(program.adjoints + slot, program.adjoints + slot + width)
-        everything = [*outputs, *(part for part in taken if isinstance(part, tuple))]
-        with _Progress(count, len(program.instructions), progress) as bar:
-            totals, failed = machine.prepared.batch(
+                    self.slopes.append(slice(len(self.sums), len(self.sums) + width))
+                    self.sums += range(start, start + width)
+        self.read = [*self.outputs, *[part for part in self.slopes if isinstance(part, tuple)]]
+
+    def run(self, name: str, flat: Flat, threads: int | None, progress: bool | None) -> None:
+        """Run; a guard that fails at the first row means another way for all of them."""
+        machine, program, values = self.machine, self.machine.program, self.machine.values
+        start = program.parameters
+        flush_writebacks()
+        with machine.lock, _Progress(self.count, len(program.instructions), progress) as bar:
+            self.spec.nodes_read.read(values)
+            values[start : start + len(flat.numbers)] = flat.numbers
+            self.totals, failed = machine.prepared.batch(
                 values,
-                count,
-                tuple(columns),
-                tuple(everything),
-                tuple(sums),
+                self.count,
+                tuple(self.columns),
+                tuple(self.read),
+                tuple(self.sums),
                 machine.guards,
                 threads or os.cpu_count() or 1,
                 bar,
@@ -168,40 +165,44 @@ class Batched(Made):
             if guard == NOT_FINITE:
                 raise NotFinite
             if row == 0:
-                return None  # another way for all of them
+                raise GuardFailed
             raise GuardError(
-                f"{self._compiled.__name__}: row {row} would take another way through the function "
-                f"than row 0 ({program.guards[guard].what}). Write the choice with "
-                "where(condition, a, b)."
+                f"{name}: row {row} would take another way through the function than row 0 "
+                f"({program.guards[guard].what}). Write the choice with where(condition, a, b)."
             )
-        results = filled(spec.outputs, lambda k: outputs[k][1])
-        if not program.adjoints:
-            return results, None
-        _clear_wholes(spec, program.adjoints + start, everything, sums, totals)
+
+    def results(self) -> Any:
+        """Return what the function returns, with columns for results."""
+        if self.slopes and len(self.outputs) == 1:
+            return self.outputs[0][1]
+        return self.spec.template.filled(lambda k: self.outputs[k][1])
+
+    def gradients(self) -> BatchGradients:
+        """Return the derivatives by each argument."""
+        self._clear_wholes()
         shaped = []
-        for arg, part in zip(args, taken, strict=True):
-            if isinstance(arg, np.ndarray):
+        for arg, part in zip(self.args, self.slopes, strict=True):
+            if isinstance(part, tuple):
                 shaped.append(part[1].reshape(arg.shape))
             else:
-                numbers = totals[part]
+                numbers = self.totals[part]
                 shaped.append(float(numbers[0]) if len(numbers) == 1 else numbers)
         gradients = BatchGradients(shaped)
-        gradients.parameters, gradients.totals = spec.captured, totals[:start]
-        return outputs[0][1] if len(outputs) == 1 else results, gradients
+        gradients.parameters = self.spec.captured
+        gradients.totals = self.totals[: self.machine.program.parameters]
+        return gradients
 
-
-def _clear_wholes(
-    spec: Specialization, start: int, columns: Sequence[Any], sums: list[int], totals: Any
-) -> None:
-    """Whole numbers used as such have no derivatives; theirs lie from slot `start` on."""
-    for at in spec.wholes:
-        slot = start + at
-        for first, table in columns:
-            width = 1 if table.ndim == 1 else table.shape[1]
-            if first <= slot < first + width:
-                table.reshape(len(table), -1)[:, slot - first] = 0.0
-        if slot in sums:
-            totals[sums.index(slot)] = 0.0
+    def _clear_wholes(self) -> None:
+        """Whole numbers used as such have no derivatives."""
+        program = self.machine.program
+        for at in self.spec.wholes:
+            slot = program.adjoints + program.parameters + at
+            for first, table in self.read:
+                width = 1 if table.ndim == 1 else table.shape[1]
+                if first <= slot < first + width:
+                    table.reshape(len(table), -1)[:, slot - first] = 0.0
+            if slot in self.sums:
+                self.totals[self.sums.index(slot)] = 0.0
 
 
 def _rows(args: tuple[Any, ...], name: str) -> int:
@@ -248,7 +249,7 @@ def _numbers_of(tree: Any) -> list[float]:
     return numbers
 
 
-class _Room:
+class _Memory:
     """Memory for all results at once: a large piece comes in large pages, which are cheaper."""
 
     def __init__(self, count: int, width: int) -> None:
@@ -289,5 +290,5 @@ class _Progress:
 def vmap(
     function: Callable[..., Any], *, backend: str = "auto", audit: bool | str | None = None
 ) -> Batched:
-    """Return the function for many rows: arrays in, arrays out; see the top of this room."""
+    """Return the function for many rows: arrays in, arrays out; see the top of this module."""
     return Batched(function, backend, audit)

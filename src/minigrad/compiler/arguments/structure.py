@@ -20,13 +20,13 @@ import numpy as np
 from ...core.coerce import as_float, is_number
 from ...scalar import Value
 from ..tracing.proxies import EXACT, Stepped, TraceContext, TracedNumber
+from .containers import apart, array_of, is_named
 from .refill import refill
 
 __all__ = [
     "Flat",
     "Lifted",
     "OpenNumber",
-    "array_of",
     "flat_call",
     "flatten",
     "is_as_outlined",
@@ -36,6 +36,7 @@ __all__ = [
     "rebuild",
     "restore",
     "same_call",
+    "shape_only",
 ]
 
 _STATIC = (str, bytes, bool, np.bool_, NoneType)
@@ -58,9 +59,8 @@ class Flat:
         self.numbers: Any = [] if numbers is None else numbers
         self.key = key
         self.sources: list[Any] = []  # (position, Value) of those that are Values
-        self.fixed: frozenset[int] = (
-            frozenset()
-        )  # ids of Values that are what they are, see `flat_call`
+        # Ids of Values that are what they are, see `flat_call`.
+        self.fixed: frozenset[int] = frozenset()
         self.kept: list[Any] = []  # objects in the key by identity, kept alive
 
 
@@ -99,7 +99,7 @@ def same_call(
 
 
 def _refill_other(tree: Any, key: Any, numbers: Any, at: int, sources: list[Any]) -> int:
-    """What `quick.refill` does, for kinds that are less common."""
+    """What `refill` does, for kinds that are less common."""
     if isinstance(tree, np.ndarray) and tree.dtype.kind in "fiu":
         if key != (np.ndarray, tree.shape, _kind_of(tree)):
             return -1
@@ -141,7 +141,7 @@ def flatten(tree: Any, flat: Flat) -> Any:
         return (dict, tuple((name, flatten(part, flat), _known_by(name)) for name, part in pairs))
     if isinstance(tree, np.ndarray):
         return _flatten_array(tree, flat)
-    if _is_named(tree):
+    if is_named(tree):
         return (kind, tuple(flatten(part, flat) for part in tree))
     if kind in _STATIC:
         return ("static", kind, tree)
@@ -158,11 +158,6 @@ def flatten(tree: Any, flat: Flat) -> Any:
         return float
     flat.kept.append(tree)
     return ("object", id(tree))
-
-
-def _is_named(tree: Any) -> bool:
-    """Tell whether it is a named tuple: of other subclasses nobody knows how they are made."""
-    return isinstance(tree, tuple) and hasattr(tree, "_make") and hasattr(tree, "_fields")
 
 
 def _is_number(tree: Any) -> bool:
@@ -288,9 +283,8 @@ def outline(tree: Any) -> list[tuple[Any, list[Any]]]:
 
 
 def _parts(container: Any) -> list[Any]:
-    if isinstance(container, np.ndarray):
-        return list(container.flat) if container.dtype.kind == "O" else container.tolist()
-    return list(container.values() if isinstance(container, dict) else container)
+    found = apart(container, subclasses=True)
+    return container.tolist() if found is None else list(found.parts)
 
 
 def is_as_outlined(before: list[tuple[Any, list[Any]]]) -> bool:
@@ -394,14 +388,6 @@ def _array_of(shape: tuple[int, ...], kind: str, content: bytes) -> Any:
     return np.frombuffer(content, dtype=kind).reshape(shape).copy()
 
 
-def array_of(things: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """Make an array of objects."""
-    found = np.empty(len(things), dtype=object)
-    for k, thing in enumerate(things):  # one by one, else NumPy asks them whether they are arrays
-        found[k] = thing
-    return found.reshape(shape)
-
-
 def _shaped(parts: list[Any], shape: tuple[int, ...]) -> Any:
     if parts and all(type(part) is float for part in parts):
         return np.array(parts).reshape(shape)
@@ -417,16 +403,23 @@ def mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) -
         return tree
     if kind is int or isinstance(tree, np.integer):
         return whole(tree) if -EXACT <= tree <= EXACT else tree
-    if kind is list or kind is tuple:
-        parts = [mapped(part, real, whole) for part in tree]
-        return parts if kind is list else tuple(parts)
-    if _is_named(tree):
-        return kind(*[mapped(part, real, whole) for part in tree])
-    if kind is dict:
-        return {name: mapped(part, real, whole) for name, part in tree.items()}
-    if isinstance(tree, np.ndarray) and (
-        tree.dtype.kind == "O" or (tree.dtype.kind in "fiu" and _kind_of(tree) is not None)
-    ):
+    found = apart(tree)
+    if found is not None and not isinstance(tree, np.ndarray):
+        return found.build([mapped(part, real, whole) for part in found.parts])
+    if found is not None or _is_of_numbers(tree):
         parts = [mapped(part, real, whole) for part in tree.ravel().tolist()]
         return _shaped(parts, tree.shape)
     return real(tree) if _is_number(tree) else tree
+
+
+def _is_of_numbers(tree: Any) -> bool:
+    return isinstance(tree, np.ndarray) and tree.dtype.kind in "fiu" and _kind_of(tree) is not None
+
+
+def shape_only(key: Any) -> Any:
+    """The structure of a key, whatever kind of number stands where."""
+    if key in (float, int, Value):
+        return float
+    if isinstance(key, tuple) and len(key) == 3 and key[0] in (list, tuple):
+        return (key[0], (float,) * key[1])
+    return tuple(map(shape_only, key)) if isinstance(key, tuple) else key
