@@ -20,13 +20,13 @@ from array import array
 import minigrad
 from minigrad import Value, scalar
 from minigrad.compiler.arguments import refill as quick
-from minigrad.compiler.tracing import entries
+from minigrad.compiler.tracing import canonical, tape
 from minigrad.core import node
 from minigrad.core import parameters as bulk
 from minigrad.core.node import Extras, Node
 
-CLASSES = [Node, Value, Extras, entries.Entries, entries._Sums]
-MODULES = [node, scalar, bulk, entries, quick]
+CLASSES = [Node, Value, Extras, tape.Entries, canonical._Sums]
+MODULES = [node, scalar, bulk, tape, canonical, quick]
 
 
 class Sub(Value):
@@ -60,7 +60,7 @@ WRONG = {
     "bare node": lambda: Node.__new__(Node),
     "bare Value": lambda: Value.__new__(Value),
     "bare subclass": Sub,
-    "bare entries": lambda: entries.Entries.__new__(entries.Entries),
+    "bare entries": lambda: tape.Entries.__new__(tape.Entries),
     "zero": lambda: Value(0.0),
     "Value": lambda: Value(0.25),
     "product": lambda: Value(0.25) * Value(4.0),

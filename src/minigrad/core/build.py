@@ -19,7 +19,8 @@ COMPILED = (
     "core.node",
     "scalar",
     "core.parameters",
-    "compiler.tracing.entries",
+    "compiler.tracing.tape",
+    "compiler.tracing.canonical",
     "compiler.arguments.refill",
     "compiler.tracing.unchanged",
 )

@@ -1,6 +1,6 @@
 """From a tape of scalars back to the tensor program it came from.
 
-1. `entries.canonical`  what the results need; chains and trees of + become sums of many terms,
+1. `canonical`  what the results need; chains and trees of + become sums of many terms,
                         products in them become dots; every entry gets a level, one above its
                         highest operand
 2. `_groups`            entries of one level and one operation become one instruction
@@ -24,8 +24,8 @@ import numpy as np
 
 from ...codegen.elementwise import MAPS
 from ..ir.program import Instruction, Program, Ref, ref_of
-from ..tracing.entries import Canonical, Entries
-from ..tracing.tape import CONSTANT, MAX, TAKE, Guard, Tape
+from ..tracing.canonical import Canonical, canonical
+from ..tracing.tape import CONSTANT, MAX, TAKE, Entries, Guard, Tape
 
 __all__ = ["group"]
 
@@ -42,8 +42,7 @@ def group(tape: Tape, as_written: bool = False) -> Program:
     else:  # a program was made of it before, which has redirected some
         for table, written in zip(_operands(entries), tape.operands, strict=True):
             table[: len(written)] = written
-    canonical = entries.canonical(ends, as_written)
-    return _laid_out(tape, canonical, as_written)
+    return _laid_out(tape, canonical(entries, ends, as_written), as_written)
 
 
 def _operands(entries: Entries) -> tuple[Any, Any]:

@@ -15,9 +15,9 @@ from types import CellType, FrameType
 from typing import Any
 
 from ...scalar import Value
-from .entries import release
 from .places import Slots
 from .proxies import Argument, TracedNumber
+from .tape import release
 from .trace import Trace
 
 __all__ = ["let_go"]

@@ -24,9 +24,8 @@ from ...errors import TraceError
 from ...maths import floats as ieee
 from ...scalar import Value, in_turn, look_closely, recorded, refuse_inverted
 from .builtins import patched, unpatch
-from .entries import Entries
 from .proxies import Inverted, TracedBool, TracedNumber, close, plain_number
-from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Guard, Tape
+from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Entries, Guard, Tape
 from .texts import shown_at
 
 __all__ = ["Trace", "collector_off", "trace", "turn"]

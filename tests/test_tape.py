@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import minigrad
 from minigrad import Value
-from minigrad.compiler.tracing.entries import CONSTANT, INPUT, MAX, MOST, SUM, Entries, sharing_key
+from minigrad.compiler.tracing.canonical import canonical, sharing_key
+from minigrad.compiler.tracing.tape import CONSTANT, INPUT, MAX, MOST, SUM, Entries
 from minigrad.compiler.tracing.trace import trace
 from minigrad.core.ops import OPS
 from minigrad.errors import TraceError
@@ -53,7 +54,7 @@ def test_a_chain_of_additions_is_one_sum():
     entries = Entries()
     xs = [entries.add(INPUT) for _ in range(5)]
     root = chain(entries, xs)
-    found = entries.canonical([root])
+    found = canonical(entries, [root])
     assert rows(found.sum_ends, found.sum_terms) == [[xs]]
     assert (list(found.sum_roots), list(found.sum_starts)) == ([root], [-1])
     assert found.level[root] == 1
@@ -64,7 +65,7 @@ def test_products_are_drawn_into_a_sum_and_the_rest_is_where_it_starts():
     w, x, b = ([entries.add(INPUT) for _ in range(3)] for _ in range(3))
     products = [entries.add(MUL, p, q) for p, q in zip(w, x, strict=True)]
     root = chain(entries, [b[0], *products])
-    found = entries.canonical([root])
+    found = canonical(entries, [root])
     assert rows(found.dot_ends, found.lefts, found.rights) == [[w, x]]
     assert (list(found.dot_roots), list(found.dot_starts)) == ([root], [b[0]])
     assert len(found.sum_roots) == len(found.maps) == 0
@@ -74,7 +75,7 @@ def test_several_terms_that_are_no_products_become_a_sum_of_their_own():
     entries = Entries()
     a, b, c, d = (entries.add(INPUT) for _ in range(4))
     root = chain(entries, [a, entries.add(MUL, c, d), b])
-    found = entries.canonical([root])
+    found = canonical(entries, [root])
     (start,) = found.dot_starts
     assert list(found.sum_roots) == [start]
     assert rows(found.sum_ends, found.sum_terms) == [[[a, b]]]
@@ -86,7 +87,7 @@ def test_a_product_that_is_used_twice_stays_a_product():
     a, b, c = (entries.add(INPUT) for _ in range(3))
     product = entries.add(MUL, a, b)
     first, second = entries.add(ADD, product, c), entries.add(ADD, product, a)
-    found = entries.canonical([first, second])
+    found = canonical(entries, [first, second])
     assert list(found.maps) == [product]
     assert rows(found.sum_ends, found.sum_terms) == [[[product, c]], [[product, a]]]
 
@@ -96,10 +97,10 @@ def test_a_sum_that_is_a_result_is_not_drawn_into_another():
     a, b, c = (entries.add(INPUT) for _ in range(3))
     inner = entries.add(ADD, a, b)
     outer = entries.add(ADD, inner, c)
-    assert rows(entries.canonical([outer]).sum_ends, entries.canonical([outer]).sum_terms) == [
+    assert rows(canonical(entries, [outer]).sum_ends, canonical(entries, [outer]).sum_terms) == [
         [[a, b, c]]
     ]
-    found = entries.canonical([outer, inner])
+    found = canonical(entries, [outer, inner])
     assert rows(found.sum_ends, found.sum_terms) == [[[a, b]], [[inner, c]]]
 
 
@@ -108,7 +109,7 @@ def test_functions_of_one_operand_are_shared_and_products_are_not():
     a, b = entries.add(INPUT), entries.add(INPUT)
     one, two = entries.add(TANH, a), entries.add(TANH, a)
     first, second = entries.add(MUL, one, b), entries.add(MUL, two, b)
-    found = entries.canonical([first, second])
+    found = canonical(entries, [first, second])
     assert found.same[two] == one
     assert list(found.maps) == [one, first, second]
     assert entries.first[second] == one
@@ -119,7 +120,7 @@ def test_what_nobody_needs_is_left_out():
     a = entries.add(INPUT)
     entries.add(TANH, a)
     wanted = entries.add(MUL, a, a)
-    assert list(entries.canonical([wanted]).maps) == [wanted]
+    assert list(canonical(entries, [wanted]).maps) == [wanted]
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=200), st.randoms(use_true_random=False))
@@ -129,7 +130,7 @@ def test_a_level_is_above_all_operands(kinds, rng):
     for unary in kinds:
         a, b = rng.choice(known), rng.choice(known)
         known.append(entries.add(TANH, a) if unary else entries.add(MUL, a, b))
-    found = entries.canonical(known)
+    found = canonical(entries, known)
     for at in found.maps:
         below = [found.level[k] for k in (entries.first[at], entries.second[at]) if k >= 0]
         assert found.level[at] == 1 + max(below)
@@ -178,14 +179,14 @@ def test_entries_that_are_not_in_order_are_refused(entry, ends):
     entries.add(INPUT)
     entries.add(*entry)
     with pytest.raises(ValueError, match="operands come before their users"):
-        entries.canonical(ends)
+        canonical(entries, ends)
 
 
 def test_operands_of_wide_entries_are_looked_at_too():
     entries = Entries()
     entries.add_many(MAX, (0, 7))
     with pytest.raises(ValueError, match="entry 0 has the operand"):
-        entries.canonical([0])
+        canonical(entries, [0])
 
 
 @pytest.mark.parametrize("wrong", [None, 0.5, "a"])
@@ -222,7 +223,7 @@ def test_unary_operations_are_not_merged_in_a_trace_of_2_to_the_24():
     last = entries.add(INPUT)
     assert last == near + far
     ends = [entries.add(TANH, near), entries.add(TANH, last)]
-    found = entries.canonical(ends)
+    found = canonical(entries, ends)
     assert list(found.maps) == ends
     assert [found.same[at] for at in ends] == ends
 
@@ -241,4 +242,4 @@ def test_operands_too_many_to_be_counted_are_refused(count):
     entries.add(INPUT)
     root = entries.add_many(SUM, range(count))  # as many operands, which take no memory
     with pytest.raises(TraceError, match="cannot be compiled"):
-        entries.canonical([root])
+        canonical(entries, [root])

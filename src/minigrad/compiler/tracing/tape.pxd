@@ -1,0 +1,42 @@
+# C types for tape.py; see there.
+
+cimport cython
+
+from ...core.node cimport Node, Extras
+
+cdef int _INPUT, _CONSTANT, HAS_EXTRAS, _WHERE
+cdef int[::1] _arity
+cdef long long _next_base
+
+cdef long long _MOST
+
+cpdef zeros(Py_ssize_t count)
+
+cpdef check_length(long long count)
+
+@cython.final
+cdef class Entries:
+    cdef public object captured, captured_values
+    cdef readonly object code, first, second
+    cdef readonly dict more, numbers, known
+    cdef readonly Py_ssize_t count
+    cdef Py_ssize_t capacity
+    cdef long long base
+    cdef int[::1] codes, firsts, seconds
+
+    cpdef reserve(self, Py_ssize_t count)
+    cdef _look(self)
+    @cython.locals(at=Py_ssize_t)
+    cpdef int add(self, int code, int first=*, int second=*) except -9
+    cpdef int constant(self, double number) except -9
+    @cython.locals(node=Node, a=Node, b=Node, code=int, arity=int, p=int, q=int, base="long long")
+    cpdef read(self, nodes, arguments, describe, stopped)
+    cdef int _special(self, Node node, describe) except -9
+    @cython.locals(mark="long long")
+    cpdef int entry(self, Node node) except -9
+    @cython.locals(at=int)
+    cpdef int capture(self, Node node) except -9
+    cpdef long long strange(self)
+    cpdef close(self)
+@cython.locals(extras=Extras)
+cdef bint _is_plain(Node node)
