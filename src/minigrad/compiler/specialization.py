@@ -36,7 +36,7 @@ from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
 from .tracing.environment import Environment, environment_of
 from .tracing.escape import let_go
-from .tracing.proxies import Argument
+from .tracing.lifted import Argument
 from .tracing.tape import INPUT, Tape
 from .tracing.trace import Trace, collector_off, trace
 

@@ -19,25 +19,10 @@ import numpy as np
 
 from ...core.coerce import as_float, is_number
 from ...scalar import Value
-from ..tracing.proxies import EXACT, Stepped, TraceContext, TracedNumber
+from ..tracing.lifted import Lifted
+from ..tracing.proxies import EXACT, TraceContext, TracedNumber
 from .containers import apart, array_of, is_named
 from .refill import refill
-
-__all__ = [
-    "Flat",
-    "Lifted",
-    "OpenNumber",
-    "flat_call",
-    "flatten",
-    "is_as_outlined",
-    "lifted",
-    "mapped",
-    "outline",
-    "rebuild",
-    "restore",
-    "same_call",
-    "shape_only",
-]
 
 _STATIC = (str, bytes, bool, np.bool_, NoneType)
 _MADE_AFRESH = (FunctionType, MethodType, partial)  # often, and alike each time
@@ -309,42 +294,6 @@ def _is_it(now: Any, then: Any) -> bool:
 def lifted(tree: Any) -> Any:
     """Make Values of the floats of a tree, as in a trace: for a function that is run as it is."""
     return mapped(tree, lambda x: x if isinstance(x, Value) else Lifted(x), lambda x: x)
-
-
-class Lifted(Stepped, Value):
-    """A float as a Value; compared, asked for its truth or rounded, it is still that number."""
-
-    context: Any = None  # who follows it, if anybody does: see `untraced`
-
-    @property
-    def _traced_node(self) -> Value:
-        return self
-
-    def _read(self) -> TracedNumber:
-        return TracedNumber(self.context, self, self.data)
-
-    def __float__(self) -> Any:
-        if self.context is None:
-            return self.data
-        return super().__float__()
-
-    def __eq__(self, other: object) -> Any:
-        if isinstance(other, Value) and not isinstance(other, Lifted):
-            return NotImplemented
-        return self.data == (other.data if isinstance(other, Lifted) else other)
-
-    def __ne__(self, other: object) -> Any:
-        equal = self.__eq__(other)
-        return equal if equal is NotImplemented else not equal
-
-    def __bool__(self) -> bool:
-        return self.data != 0.0
-
-    def __hash__(self) -> int:
-        return hash(self.data)
-
-    def _number(self) -> float:
-        return self.data
 
 
 def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any:

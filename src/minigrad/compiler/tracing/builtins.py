@@ -28,7 +28,8 @@ import numpy as np
 from ...core.coerce import is_number
 from ...core.ops import OPS
 from ...scalar import Value, apply
-from .proxies import EXACT, Argument, TraceContext, TracedNumber, plain_number
+from .lifted import Argument
+from .proxies import EXACT, TraceContext, TracedNumber, plain_number
 
 __all__ = ["patched", "unpatch"]
 

@@ -15,8 +15,9 @@ from types import CellType, FrameType
 from typing import Any
 
 from ...scalar import Value
+from .lifted import Argument
 from .places import Slots
-from .proxies import Argument, TracedNumber
+from .proxies import TracedNumber
 from .tape import release
 from .trace import Trace
 

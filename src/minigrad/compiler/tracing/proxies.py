@@ -8,7 +8,8 @@ given as an int, and what it compares must not become constants behind its back.
   concrete, and the trace notes a guard: the program holds as long as that number is the same.
 - a `TracedBool` is the outcome of a comparison: `where(c, a, b)` keeps it open, `if c:` notes a
   guard.
-- an `Argument` is a float that the function was given: a Value that still answers like a number.
+- an `Argument` (`lifted.py`) is a float that the function was given: a Value that still answers
+  like a number.
 
 A TracedNumber is no float on purpose: C code would take the number out of a float without asking.
 When the trace is over, whatever is left of them anywhere is a plain number (`close`).
@@ -22,25 +23,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from math import ceil, floor, inf, trunc
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...core.coerce import is_number
 from ...scalar import Value
 from .texts import is_formatting
-
-__all__ = [
-    "EXACT",
-    "Argument",
-    "Inverted",
-    "Stepped",
-    "TraceContext",
-    "TracedBool",
-    "TracedNumber",
-    "close",
-    "plain_number",
-]
 
 EXACT = 2**53  # whole numbers beyond have no float of their own
 
@@ -81,6 +70,42 @@ def _number(x: Any) -> Any:
     return x.number if isinstance(x, TracedNumber) else x
 
 
+# Operators of a TracedNumber, by what becomes of it: arithmetic and comparisons stay symbolic, the
+# others make it concrete.
+
+
+def _symbolic(compute: Any) -> Any:
+    return (
+        lambda self, other: self._combined(other, compute),
+        lambda self, other: self._combined(other, compute, swapped=True),
+    )
+
+
+def _unary(compute: Any) -> Any:
+    def operation(self: TracedNumber) -> Any:
+        number = compute(self.number)
+        if self.context is None:
+            return number
+        return TracedNumber(self.context, compute(self.node), number, reach=self.reach)
+
+    return operation
+
+
+def _comparison(kind: str, holds: Any, swapped: bool = False) -> Any:
+    return lambda self, other: self._compared(kind, other, holds, swapped)
+
+
+def _concrete(compute: Any) -> Any:
+    return lambda self: compute(self._concretise())
+
+
+def _both_concrete(compute: Any) -> Any:
+    return (
+        lambda self, other: compute(self._concretise(), concrete(other)),
+        lambda self, other: compute(concrete(other), self._concretise()),
+    )
+
+
 class TracedNumber:
     """A number that was read from a node; see the top of the file."""
 
@@ -110,7 +135,7 @@ class TracedNumber:
 
     @property
     def _traced_node(self) -> Any:
-        """The node, under the name by which rooms below ask for it; the number when all is over."""
+        """The node, as modules below ask for it; the number when the trace is over."""
         return self.number if self.context is None else self.node
 
     @property
@@ -142,13 +167,15 @@ class TracedNumber:
         try:
             number = compute(*numbers)
         except ArithmeticError:  # as outside, where somebody may catch it
-            _plain(other), self._concretise()
+            concrete(other), self._concretise()
             raise
         reach = EXACT
         if isinstance(number, int):
             reach = _reach(compute, self, other)
             if abs(number) >= EXACT:  # more than the program could tell apart
-                return compute(*[_plain(x) for x in ((other, self) if swapped else (self, other))])
+                return compute(
+                    *[concrete(x) for x in ((other, self) if swapped else (self, other))]
+                )
         behind = other.node if isinstance(other, TracedNumber) else other
         pair = (behind, self.node) if swapped else (self.node, behind)
         return self._whole(TracedNumber(self.context, compute(*pair), number, reach=reach))
@@ -161,17 +188,8 @@ class TracedNumber:
             result.reach = EXACT
         return result
 
-    def __add__(self, other: Any) -> Any:
-        return self._combined(other, operator.add)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._combined(other, operator.add, swapped=True)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._combined(other, operator.sub)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._combined(other, operator.sub, swapped=True)
+    __add__, __radd__ = _symbolic(operator.add)
+    __sub__, __rsub__ = _symbolic(operator.sub)
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, (list, tuple, str)):
@@ -193,25 +211,14 @@ class TracedNumber:
             bool(self)
         return self._combined(other, operator.truediv, swapped=True)
 
-    def __neg__(self) -> Any:
-        return self._alone(operator.neg)
-
-    def __pos__(self) -> Any:
-        return self._alone(operator.pos)
-
-    def __abs__(self) -> Any:
-        return self._alone(abs)
-
-    def _alone(self, compute: Any) -> Any:
-        number = compute(self.number)
-        if self.context is None:
-            return number
-        return TracedNumber(self.context, compute(self.node), number, reach=self.reach)
+    __neg__ = _unary(operator.neg)
+    __pos__ = _unary(operator.pos)
+    __abs__ = _unary(abs)
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         if isinstance(other, Value) and self.context is not None:
             return self.node**other
-        power = _plain(other)
+        power = concrete(other)
         if self.context is None or modulus is not None or not is_number(power):
             return pow(self._concretise(), power, modulus)
         try:
@@ -270,23 +277,16 @@ class TracedNumber:
         node = self.context.special(kind, pair, float(outcome))
         return TracedBool(self.context, node, outcome, reach=1)
 
-    def __lt__(self, other: Any) -> Any:
-        return self._compared("less", other, operator.lt)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compared("less_equal", other, operator.le)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compared("less", other, operator.lt, swapped=True)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compared("less_equal", other, operator.le, swapped=True)
+    __lt__ = _comparison("less", operator.lt)
+    __le__ = _comparison("less_equal", operator.le)
+    __gt__ = _comparison("less", operator.lt, swapped=True)
+    __ge__ = _comparison("less_equal", operator.le, swapped=True)
 
     def __eq__(self, other: object) -> Any:
         return self._compared("equal", other, operator.eq)
 
     def __ne__(self, other: object) -> Any:
-        return _opposite(self._compared("equal", other, operator.eq))
+        return opposite(self._compared("equal", other, operator.eq))
 
     def __bool__(self) -> bool:
         return bool(self != 0)
@@ -300,14 +300,24 @@ class TracedNumber:
                 self.context.is_whole(self.node)
         return self.number
 
+    __floordiv__, __rfloordiv__ = _both_concrete(operator.floordiv)
+    __mod__, __rmod__ = _both_concrete(operator.mod)
+    __divmod__, __rdivmod__ = _both_concrete(divmod)
+    __and__, __rand__ = _both_concrete(operator.and_)
+    __or__, __ror__ = _both_concrete(operator.or_)
+    __xor__, __rxor__ = _both_concrete(operator.xor)
+    __lshift__, __rlshift__ = _both_concrete(operator.lshift)
+    __rshift__, __rrshift__ = _both_concrete(operator.rshift)
+
     def __float__(self) -> float:
         return float(self._shown() if is_formatting() else self._concretise())
 
-    def __int__(self) -> int:
-        return int(self._concretise())
-
-    def __index__(self) -> int:
-        return operator.index(self._concretise())
+    __int__ = _concrete(int)
+    __index__ = _concrete(operator.index)
+    __trunc__ = _concrete(trunc)
+    __floor__ = _concrete(floor)
+    __ceil__ = _concrete(ceil)
+    __invert__ = _concrete(operator.invert)
 
     def __hash__(self) -> int:
         return hash(self._concretise())
@@ -330,21 +340,6 @@ class TracedNumber:
 
     def __round__(self, *digits: int) -> Any:
         return round(self._concretise(), *digits)
-
-    def __trunc__(self) -> int:
-        found: int = trunc(self._concretise())
-        return found
-
-    def __floor__(self) -> int:
-        found: int = floor(self._concretise())
-        return found
-
-    def __ceil__(self) -> int:
-        found: int = ceil(self._concretise())
-        return found
-
-    def __invert__(self) -> Any:
-        return ~self._concretise()
 
     def __array__(self, *how: Any, **more: Any) -> Any:
         return np.asarray(self._concretise(), *how, **more)
@@ -396,117 +391,9 @@ def _finite(result: TracedNumber) -> TracedNumber:
     return result
 
 
-def _concretise_and(compute: Any) -> Any:
-    return lambda self, other: compute(self._concretise(), _plain(other))
-
-
-def _concretise_after(compute: Any) -> Any:
-    return lambda self, other: compute(_plain(other), self._concretise())
-
-
-_SETTLING = ("floordiv", "mod", "divmod", "and", "or", "xor", "lshift", "rshift")
-
-
-def _operator(name: str) -> Any:
-    return getattr(operator, f"{name}_", None) or getattr(operator, name, None) or divmod
-
-
-for _name in _SETTLING:
-    setattr(TracedNumber, f"__{_name}__", _concretise_and(_operator(_name)))
-    setattr(TracedNumber, f"__r{_name}__", _concretise_after(_operator(_name)))
-
-
 def close(reading: TracedNumber) -> None:
     """Make a plain number of it: the trace is over."""
     reading.context = reading._node = reading._source = None
-
-
-class Stepped:
-    """What a float answers like a number also where it is a Value: steps have no slope."""
-
-    def _number(self) -> float:
-        """The number; asked while a function is traced, it leaves a guard."""
-        raise NotImplementedError
-
-    def __round__(self, *digits: int) -> Any:
-        return round(self._number(), *digits)
-
-    def __int__(self) -> Any:
-        return int(self._number())
-
-    def __trunc__(self) -> int:
-        return trunc(self._number())
-
-    def __floor__(self) -> int:
-        return floor(self._number())
-
-    def __ceil__(self) -> int:
-        return ceil(self._number())
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._number() // _plain(other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _plain(other) // self._number()
-
-    def __mod__(self, other: Any) -> Any:
-        """The rest grows with the number: a slope of 1, until the next step."""
-        if isinstance(other, Value):
-            return NotImplemented
-        return Value(self._number() % _plain(other), (self,), (1.0,))
-
-    def __rmod__(self, other: Any) -> Any:
-        """What is taken off is a whole number of times the divisor."""
-        number, other = self._number(), _plain(other)
-        return Value(other % number, (self,), (-(other // number),))
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
-
-
-class Argument(Stepped, Value):
-    """A float that a traced function was given: a Value to compute with, a number to compare.
-
-    A Value is equal to itself alone, and always true. Outside, the argument is a float, so tests of
-    it are those of a number, and it can be rounded.
-    """
-
-    context: TraceContext | None
-
-    @property
-    def _traced_node(self) -> Value:
-        return self
-
-    def _read(self) -> TracedNumber:
-        return TracedNumber(self.context, self, self._fields()[0])
-
-    def __eq__(self, other: object) -> Any:
-        if isinstance(other, Value) and not isinstance(other, Argument):
-            return NotImplemented
-        return self._read() == (other._read() if isinstance(other, Argument) else other)
-
-    def __ne__(self, other: object) -> Any:
-        return _opposite(self.__eq__(other))
-
-    def __bool__(self) -> bool:
-        return bool(self._read())
-
-    def __hash__(self) -> int:
-        return hash(self._read())
-
-    def __float__(self) -> NoReturn:
-        raise TypeError(
-            "a number that a compiled function was given is a Value inside, to have derivatives. "
-            "Write minigrad.sin(t) or t.sin(); math.sin(t) is followed too, where it is called by "
-            "that name. For the number alone: t.data."
-        )
-
-    def _number(self) -> float:
-        number: float = self._read()._concretise()
-        return number
 
 
 class TracedBool(TracedNumber):
@@ -529,12 +416,12 @@ class TracedBool(TracedNumber):
         if isinstance(other, Inverted):
             other = other.condition.opposite()
         if self.context is None or not isinstance(_number(other), bool):
-            return self._concretise() & _plain(other)
+            return self._concretise() & concrete(other)
         return self._with("and_", other, bool(self.number and _number(other)))
 
     def __or__(self, other: Any) -> Any:
         if self.context is None or not isinstance(_number(other), bool):
-            return self._concretise() | _plain(other)
+            return self._concretise() | concrete(other)
         return self._with("or_", other, bool(self.number or _number(other)))
 
     __rand__, __ror__ = __and__, __or__
@@ -564,19 +451,21 @@ class Inverted(TracedNumber):
     def __and__(self, other: Any) -> Any:
         if isinstance(other, TracedBool):
             return other & self
-        return self._concretise() & _plain(other)
+        return self._concretise() & concrete(other)
 
     __rand__ = __and__
     __hash__ = TracedNumber.__hash__
 
 
-def _opposite(equal: Any) -> Any:
+def opposite(equal: Any) -> Any:
+    """Negate what `==` returned."""
     if isinstance(equal, TracedBool):
         return equal.opposite()
     return equal if equal is NotImplemented else not equal
 
 
-def _plain(x: Any) -> Any:
+def concrete(x: Any) -> Any:
+    """Return a plain number for a TracedNumber, with a guard; anything else as it is."""
     return x._concretise() if isinstance(x, TracedNumber) else x
 
 

@@ -17,8 +17,9 @@ from ...core.graph import topological_order
 from ...core.turns import in_child
 from ...maths import floats as ieee
 from ...scalar import Value
-from ..arguments.structure import Flat, Lifted, mapped
+from ..arguments.structure import Flat, mapped
 from .builtins import patched
+from .lifted import Lifted
 from .proxies import TracedNumber, plain_number
 from .trace import turn
 
