@@ -21,7 +21,7 @@ from ..core.names import is_ours
 from ..core.turns import forked
 from ..errors import AuditError, GuardError, TraceError
 from ..scalar import Value
-from .arguments.structure import Flat, OpenNumber, flat_call, same_call
+from .arguments.structure import Expected, Flat, OpenNumber, flat_call, same_call
 from .audit import Schedule, agree, clock, difference, measured, mode_of, reasons
 from .machine import GuardFailed, NotFinite
 from .specialization import Specialization, exactly, specialize
@@ -102,7 +102,7 @@ class Dispatcher:
     def _forget(self) -> None:
         with self._lock:
             self._cache: OrderedDict[Any, _Ways] = OrderedDict()
-            self._recent: tuple[Any, int, _Ways] | None = None  # key, numbers, its programs
+            self._recent: tuple[Expected, _Ways] | None = None  # the latest call, its programs
 
     def info(self) -> CacheInfo:
         """Count calls, traces, programs, failed guards, and calls that ran as they are."""
@@ -184,8 +184,8 @@ class Dispatcher:
             flat = None
             ways: _Ways | None = None
             if recent is not None:
-                flat = same_call(args, kwargs, recent[0], recent[1], self._fixed)
-                ways = recent[2]
+                flat = same_call(args, kwargs, recent[0], self._fixed)
+                ways = recent[1]
             if flat is None:
                 flat = self.flat(args, kwargs)
                 ways = self._found(flat)
@@ -204,7 +204,7 @@ class Dispatcher:
             ways = self._cache.get(flat.key)
             if ways is not None:
                 self._cache.move_to_end(flat.key)
-                self._recent = (flat.key, len(flat.numbers), ways)
+                self._recent = (Expected(flat), ways)
         return ways
 
     def _first_fitting(
@@ -309,7 +309,7 @@ class Dispatcher:
         self._changes = self._changes + 1 if change is not None else 0
         if spec.is_faithful and change is None:
             ways.specs.insert(0, spec)
-        self._recent = (flat.key, len(flat.numbers), ways)
+        self._recent = (Expected(flat), ways)
         while len(self._cache) > _STRUCTURES:
             self._cache.popitem(last=False)
         return change

@@ -3,17 +3,21 @@
 Floats, Values, ints and arrays are what a program computes with: they may differ from call to call.
 Everything else (texts, booleans, None, models) is part of the key: another one is another program.
 Lists, tuples, dicts and NumPy arrays may hold both, nested as deep as one likes.
+
+A key is a structure of `Leaf`, `Uniform`, `Sequence`, `Mapping`, `Table` and `Static`. With the
+numbers it says everything: `restore(key, numbers)` is what was flattened.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections import abc
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from math import prod
 from types import CellType, FunctionType, MethodType, NoneType
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,6 +32,49 @@ _STATIC = (str, bytes, bool, np.bool_, NoneType)
 _MADE_AFRESH = (FunctionType, MethodType, partial)  # often, and alike each time
 _PLAIN = {float, int, complex, bool, str, bytes, NoneType}
 _FUNCTIONS = 100  # functions and tuples inside a function: others count by their identity
+
+
+Leaf: TypeAlias = type  # one number: float, int or Value
+
+
+class Uniform(NamedTuple):
+    """A list or tuple of numbers of one kind, as most are."""
+
+    kind: type
+    length: int
+    of: Leaf
+
+
+class Sequence(NamedTuple):
+    """A list, a tuple or a named tuple."""
+
+    kind: type
+    parts: tuple[Structure, ...]
+
+
+class Mapping(NamedTuple):
+    """A dict: names, what lies under them, and what tells each name from equal ones."""
+
+    kind: type
+    items: tuple[tuple[Any, Structure, Any], ...]
+
+
+class Table(NamedTuple):
+    """A NumPy array: of numbers of one kind, or of objects."""
+
+    kind: type
+    shape: tuple[int, ...]
+    of: Leaf | tuple[Structure, ...]
+
+
+class Static(NamedTuple):
+    """What may not differ from call to call: by what it is, or by which object it is."""
+
+    how: Literal["value", "array", "fixed", "function", "object"]
+    what: Any
+
+
+Structure: TypeAlias = Leaf | Uniform | Sequence | Mapping | Table | Static
 
 
 class OpenNumber(Exception):  # noqa: N818 - a message between modules, nobody's mistake
@@ -63,16 +110,40 @@ def flat_call(
     return flat
 
 
+class Expected:
+    """The structure of the latest call; the next one may well have the same."""
+
+    __slots__ = ("count", "key", "tuples")
+
+    def __init__(self, flat: Flat) -> None:
+        self.key = flat.key
+        self.count = len(flat.numbers)
+        self.tuples = tuple(map(_as_tuples, flat.key))  # of args and kwargs
+
+
+def _as_tuples(key: Structure | None) -> Any:
+    """A key in plain tuples: C finds its way in these faster than in subclasses."""
+    match key:
+        case Sequence(kind, parts):
+            return (kind, tuple(map(_as_tuples, parts)))
+        case Mapping(kind, items):
+            return (kind, tuple([(name, _as_tuples(part), by) for name, part, by in items]))
+        case Uniform() | Table() | Static():
+            return tuple(key)
+        case _:
+            return key
+
+
 def same_call(
-    args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, count: int, fixed: frozenset[int]
+    args: tuple[Any, ...], kwargs: dict[str, Any], expected: Expected, fixed: frozenset[int]
 ) -> Flat | None:
-    """Flatten the arguments of a call that is to have this key, hence `count` numbers; or None.
+    """Flatten the arguments of a call if they have the structure that is expected.
 
     This is what `flat_call` does, at the price of a look at each argument.
     """
-    numbers = np.empty(count)
-    flat = Flat((args, kwargs), numbers, key)
-    of_args, of_kwargs = key
+    numbers = np.empty(expected.count)
+    flat = Flat((args, kwargs), numbers, expected.key)
+    of_args, of_kwargs = expected.tuples
     at = refill(args, of_args, numbers, 0, flat.sources, _refill_other)
     if at < 0 or (of_kwargs is None) is not (not kwargs):
         return None
@@ -86,7 +157,7 @@ def same_call(
 def _refill_other(tree: Any, key: Any, numbers: Any, at: int, sources: list[Any]) -> int:
     """What `refill` does, for kinds that are less common."""
     if isinstance(tree, np.ndarray) and tree.dtype.kind in "fiu":
-        if key != (np.ndarray, tree.shape, _kind_of(tree)):
+        if key != Table(np.ndarray, tree.shape, _kind_of(tree)):
             return -1
         numbers[at : at + tree.size] = tree.reshape(-1)
         return at + tree.size
@@ -100,7 +171,7 @@ def _refill_other(tree: Any, key: Any, numbers: Any, at: int, sources: list[Any]
     return at + count
 
 
-def flatten(tree: Any, flat: Flat) -> Any:
+def flatten(tree: Any, flat: Flat) -> Structure:
     """Append the numbers of a tree to `flat`; return its key."""
     kind = type(tree)
     if kind is list or kind is tuple:
@@ -112,10 +183,10 @@ def flatten(tree: Any, flat: Flat) -> Any:
         if -EXACT <= tree <= EXACT:
             flat.numbers.append(float(tree))
             return int
-        return ("number", tree)
+        return Static("value", (int, tree))
     if isinstance(tree, Value):
         if id(tree) in flat.fixed:
-            return ("fixed", tree)
+            return Static("fixed", tree)
         flat.sources.append((len(flat.numbers), tree))
         flat.numbers.append(tree._fields()[0])
         return Value
@@ -123,26 +194,27 @@ def flatten(tree: Any, flat: Flat) -> Any:
         raise OpenNumber
     if kind is dict:
         pairs = tree.items()
-        return (dict, tuple((name, flatten(part, flat), _known_by(name)) for name, part in pairs))
+        items = [(name, flatten(part, flat), _known_by(name)) for name, part in pairs]
+        return Mapping(dict, tuple(items))
     if isinstance(tree, np.ndarray):
         return _flatten_array(tree, flat)
     if is_named(tree):
-        return (kind, tuple(flatten(part, flat) for part in tree))
+        return Sequence(kind, tuple([flatten(part, flat) for part in tree]))
     if kind in _STATIC:
-        return ("static", kind, tree)
+        return Static("value", (kind, tree))
     if isinstance(tree, type):
         flat.kept.append(tree)  # its attributes are watched
-        return ("static", kind, tree)
+        return Static("value", (kind, tree))
     if kind in _MADE_AFRESH:
         flat.kept.append(tree)
-        return ("function", _content(tree, {}))
+        return Static("function", _content(tree, {}))
     if isinstance(tree, np.integer):
         return flatten(int(tree), flat)
     if _is_number(tree):
         flat.numbers.append(as_float(tree, "a compiled function's argument"))
         return float
     flat.kept.append(tree)
-    return ("object", id(tree))
+    return Static("object", id(tree))
 
 
 def _is_number(tree: Any) -> bool:
@@ -152,20 +224,20 @@ def _is_number(tree: Any) -> bool:
     return is_number(tree)
 
 
-def _flatten_sequence(tree: Sequence[Any], kind: type, flat: Flat) -> Any:
+def _flatten_sequence(tree: abc.Sequence[Any], kind: type, flat: Flat) -> Structure:
     kinds = set(map(type, tree))
     if not kinds:
-        return (kind, ())
+        return Sequence(kind, ())
     # Most lists are of one kind: no call for each element. NumPy's numbers are taken for Python's.
     if kinds == {float} or all(each is float or issubclass(each, np.floating) for each in kinds):
         flat.numbers.extend(tree if kinds == {float} else array("d", tree))
-        return (kind, len(tree), float)
+        return Uniform(kind, len(tree), float)
     if kinds == {int} or all(each is int or issubclass(each, np.integer) for each in kinds):
         whole = tree if kinds == {int} else list(map(int, tree))
         if max(whole) <= EXACT and min(whole) >= -EXACT:
             flat.numbers.extend(map(float, whole))
-            return (kind, len(tree), int)
-    return (kind, tuple([flatten(part, flat) for part in tree]))
+            return Uniform(kind, len(tree), int)
+    return Sequence(kind, tuple([flatten(part, flat) for part in tree]))
 
 
 # ---- what is in the key by more than its identity ------------------------------------------------
@@ -225,19 +297,21 @@ def _kind_of(array: Any) -> Any:
     return int
 
 
-def _flatten_array(tree: Any, flat: Flat) -> Any:
+def _flatten_array(tree: Any, flat: Flat) -> Structure:
     if tree.dtype.kind in "fiu":
         kind = _kind_of(tree)
         if kind is not None:
             flat.numbers.extend(tree.astype(np.float64).ravel().tolist())
-            return (np.ndarray, tree.shape, kind)
+            return Table(np.ndarray, tree.shape, kind)
     if tree.dtype.kind == "O":
-        return (np.ndarray, tree.shape, tuple(flatten(part, flat) for part in tree.ravel()))
-    return ("static", np.ndarray, tree.shape, tree.dtype.str, tree.tobytes())
+        return Table(np.ndarray, tree.shape, tuple(flatten(part, flat) for part in tree.ravel()))
+    return Static("array", (tree.shape, tree.dtype.str, tree.tobytes()))
 
 
-def rebuild(flat: Flat, leaves: Sequence[Value], context: TraceContext, wholes: set[int]) -> Any:
-    """Build the arguments that a traced function gets: Values and Readings in place of numbers.
+def rebuild(
+    flat: Flat, leaves: abc.Sequence[Value], context: TraceContext, wholes: set[int]
+) -> Any:
+    """Build the arguments that a traced function gets: proxies in place of numbers.
 
     The positions of those that are whole numbers are added to `wholes`.
     """
@@ -296,39 +370,35 @@ def lifted(tree: Any) -> Any:
     return mapped(tree, lambda x: x if isinstance(x, Value) else Lifted(x), lambda x: x)
 
 
-def restore(key: Any, numbers: Sequence[float], kept: Sequence[Any] = ()) -> Any:
+def restore(key: Structure, numbers: abc.Iterable[float], kept: abc.Sequence[Any] = ()) -> Any:
     """Build what has this key with other numbers: derivatives."""
     position = iter(numbers)
     objects = {id(thing): thing for thing in kept}
     functions = iter([thing for thing in kept if type(thing) in _MADE_AFRESH])  # in order
 
-    def taken(count: int) -> list[float]:
-        return list(islice(position, count))
-
-    def built(key: Any) -> Any:
-        if isinstance(key, type):
-            return next(position)
-        kind, *rest = key
-        if kind == "object":
-            return objects[rest[0]]
-        if kind == "function":
-            return next(functions)
-        if kind in ("number", "fixed"):
-            return rest[0]
-        if kind == "static":
-            return rest[1] if len(rest) == 2 else _array_of(*rest[1:])
-        if kind is dict:
-            return {name: built(part) for name, part, _ in rest[0]}
-        if kind is np.ndarray:
-            shape, inside = rest
-            if isinstance(inside, type):
-                return np.array(taken(prod(shape))).reshape(shape)
-            return _shaped([built(part) for part in inside], shape)
-        alike = len(rest) == 2  # a length and a kind: see _flatten_sequence
-        parts = taken(rest[0]) if alike else [built(part) for part in rest[0]]
-        if kind is list:
-            return parts
-        return tuple(parts) if kind is tuple else kind(*parts)
+    def built(key: Structure) -> Any:
+        match key:
+            case type():
+                return next(position)
+            case Uniform(kind, length, _):
+                return kind(islice(position, length))
+            case Sequence(kind, parts):
+                made = [built(part) for part in parts]
+                return kind(made) if kind in (list, tuple) else kind(*made)
+            case Mapping(_, items):
+                return {name: built(part) for name, part, _ in items}
+            case Table(_, shape, tuple(parts)):
+                return _shaped([built(part) for part in parts], shape)
+            case Table(_, shape, _):
+                return np.array(list(islice(position, prod(shape)))).reshape(shape)
+            case Static("object", what):
+                return objects[what]
+            case Static("function", _):
+                return next(functions)
+            case Static("array", what):
+                return _array_of(*what)
+            case Static("value", (_, what)) | Static(_, what):
+                return what
 
     return built(key)
 
@@ -365,10 +435,20 @@ def _is_of_numbers(tree: Any) -> bool:
     return isinstance(tree, np.ndarray) and tree.dtype.kind in "fiu" and _kind_of(tree) is not None
 
 
-def shape_only(key: Any) -> Any:
+def shape_only(key: Structure) -> Any:
     """The structure of a key, whatever kind of number stands where."""
-    if key in (float, int, Value):
-        return float
-    if isinstance(key, tuple) and len(key) == 3 and key[0] in (list, tuple):
-        return (key[0], (float,) * key[1])
-    return tuple(map(shape_only, key)) if isinstance(key, tuple) else key
+    match key:
+        case type():
+            return float
+        case Uniform(kind, length, _):
+            return Sequence(kind, (float,) * length)
+        case Sequence(kind, parts):
+            return Sequence(kind, tuple(map(shape_only, parts)))
+        case Mapping(kind, items):
+            return Mapping(kind, tuple([(name, shape_only(part), by) for name, part, by in items]))
+        case Table(kind, shape, tuple(parts)):
+            return Table(kind, shape, tuple(map(shape_only, parts)))
+        case Table(kind, shape, _):
+            return Table(kind, shape, float)
+        case _:
+            return key
