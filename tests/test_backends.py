@@ -20,7 +20,9 @@ from minigrad.codegen.elementwise import MAPS
 from minigrad.compiler.backends import encode as lower
 from minigrad.compiler.backends import native
 from minigrad.compiler.backends import numpy as arrays
-from minigrad.compiler.ir.program import ADDING, MOST_SLOTS, Instruction, Program, Ref, spaces
+from minigrad.compiler.ir.kinds import KINDS
+from minigrad.compiler.ir.program import Instruction, Program
+from minigrad.compiler.ir.refs import MOST_SLOTS, Ref
 from minigrad.compiler.passes.trim import trim
 from minigrad.errors import TraceError
 
@@ -33,13 +35,13 @@ needs_native = pytest.mark.skipif(not native.available(), reason="minigrad._vm i
 
 def interpret(program, values):
     for i in program.instructions:
-        *args, out = [ref.slots(rows, terms).tolist() for ref, rows, terms in spaces(i)]
+        *args, out = [ref.slots(rows, terms).tolist() for ref, rows, terms in i.spaces()]
         m, n, k = (*i.shape, 1, 1)[:3] if len(i.shape) < 3 else i.shape
         x = [[[values[s] for s in row] for row in arg] for arg in args]
         found = _results(i, x, m, n, k)
         for row, terms in enumerate(out):
             for term, slot in enumerate(terms):
-                if i.kind in ADDING and not i.stores:
+                if i.adds:
                     values[slot] += found(row, term)
                 else:
                     values[slot] = found(row, term)
@@ -141,7 +143,7 @@ def random_program(draw, kind, op="", largest=(7, 5, 6)):
     constants = np.array([0.0, 1.0, -1.0, 2.0])
     start = inputs + len(constants)
     blank = Instruction(kind, shape, Ref(0), (Ref(0),) * count, op, number=0.25)
-    *arg_spaces, (_, rows, terms) = spaces(blank)
+    *arg_spaces, (_, rows, terms) = blank.spaces()
     args = tuple(random_ref(draw, draw.choice(FORMS), n, k, inputs) for _, n, k in arg_spaces)
     if kind in ("take", "put", "get"):
         args = (
@@ -150,10 +152,10 @@ def random_program(draw, kind, op="", largest=(7, 5, 6)):
         )
         shape = (shape[0], 3)
         blank = replace(blank, shape=shape, args=args)
-        *_, (_, rows, terms) = spaces(blank)
-        args = (random_ref(draw, draw.choice(FORMS), *spaces(blank)[0][1:], inputs), args[1])
+        *_, (_, rows, terms) = blank.spaces()
+        args = (random_ref(draw, draw.choice(FORMS), *blank.spaces()[0][1:], inputs), args[1])
     room = 3 * rows * terms + 8
-    adds = kind in ADDING
+    adds = KINDS[kind].adds
     out = random_ref(draw, draw.choice(FORMS), rows, terms, room, once=not adds).shifted(start)
     which = draw.randrange(arity) if kind == "vjp" else 0
     step = replace(blank, out=out, args=args, which=which, number=draw.choice([0.0, 1.5]))
@@ -236,7 +238,7 @@ def test_the_machine_agrees_with_numpy(isa):
         native.prepare(program, isa).run(found)
         arrays.prepare(program).run(wanted)
         # what is added to one slot several times may be added in another order
-        adds = any(i.kind in ADDING for i in program.instructions)
+        adds = any(KINDS[i.kind].adds for i in program.instructions)
         try:
             assert_same(program, found, wanted, exact=False if adds else None)
         except AssertionError as error:
@@ -358,7 +360,7 @@ def chain(count=6):
 def test_first_writers_store():
     program = chain()
     shorter = lower.stores(program)
-    marks = [i.stores for i in shorter.instructions if i.kind in ADDING]
+    marks = [i.stores for i in shorter.instructions if KINDS[i.kind].adds]
     assert marks == [True, True, True, True, False]
     assert not any(i.kind == "fill" and i.number == 0.0 for i in shorter.instructions)
     assert lower.stores(shorter).instructions == shorter.instructions

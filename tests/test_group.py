@@ -20,7 +20,8 @@ from minigrad.nn import MLP
 
 np = pytest.importorskip("numpy")
 
-from minigrad.compiler.ir.program import Instruction, Ref, verify  # noqa: E402
+from minigrad.compiler.ir.program import Instruction, verify  # noqa: E402
+from minigrad.compiler.ir.refs import Ref  # noqa: E402
 
 near = pytest.approx
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 from ..core.names import plural
 from .backends import backend_name
+from .ir.kinds import KINDS
 from .specialization import Specialization
 
 __all__ = ["described"]
@@ -25,11 +26,10 @@ def described(spec: Specialization, name: str) -> str:
             m, n, k = step.shape
             start = ", with a term to start from" if len(step.args) > 2 else ""
             lines.append(f"  a matrix product, {m}×{k} times {k}×{n}{start}")
-    words = {"map": "element by element", "dot": "dots", "sum": "sums", "take": "taken by index"}
     for kind, count in kinds.items():
         if kind != "mm":
             rows = sum(step.shape[0] for step in program.instructions if step.kind == kind)
-            lines.append(f"  {count} × {words.get(kind, kind)}, {rows:,} results in all")
+            lines.append(f"  {count} × {KINDS[kind].words or kind}, {rows:,} results in all")
     gathered = sum(
         ref.rows is not None or ref.cells is not None
         for step in program.instructions

@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 
 from ...codegen.elementwise import MAPS
-from ..ir.program import Area, Flags, Instruction, Program, Ref, check_size, indices, spaces
+from ..ir.kinds import KINDS
+from ..ir.program import Instruction, Program
+from ..ir.refs import Area, Flags, Ref, check_size, indices
 from ..passes.trim import trim
 
 __all__ = ["Code", "encode", "stores"]
@@ -57,7 +59,7 @@ def stores(program: Program) -> Program:
             needed.set(out)
             found.append(out)
             continue
-        if i.kind in _MAY_STORE and not i.stores and _is_range(out) and waits.all(out):
+        if KINDS[i.kind].may_store and not i.stores and _is_range(out) and waits.all(out):
             needed.set(out, False)
             i = _storing(i)  # noqa: PLW2901
         waits.set(out, False)
@@ -69,7 +71,6 @@ def stores(program: Program) -> Program:
 
 
 _ZERO = (0.0).hex()  # not -0
-_MAY_STORE = frozenset({"vjp", "add", "muladd", "mmadd", "get"})
 
 
 def _storing(i: Instruction) -> Instruction:
@@ -365,7 +366,7 @@ def _encode_accumulation(writer: _Writer, i: Instruction) -> None:
 
 def _encode_reduction(writer: _Writer, i: Instruction) -> None:
     rows, terms = i.shape
-    *args, out = [(ref, own) for ref, _, own in spaces(i)]
+    *args, out = [(ref, own) for ref, _, own in i.spaces()]
     dims, operands = _nest([out, *args], rows, terms)
     writer.write(i.kind, dims, operands, flags=_STORES * i.stores)
 
@@ -380,7 +381,7 @@ def _encode_matrix(writer: _Writer, i: Instruction) -> None:
     operands = [_grid(i.out, m, n), _matrix(i.args[0], m, terms), _matrix(i.args[1], n, terms)]
     operands += [_grid(ref, m, n) for ref in i.args[2:]]
     flags = _STORES
-    if i.kind == "mmadd" and not i.stores:
+    if i.adds:
         flags = 0 if i.areas[-1].once else _REPEATS
     writer.write("mm", [m, n, terms], operands, flags=flags)
 

@@ -18,7 +18,9 @@ import numpy as np
 from ...codegen.elementwise import MAPS
 from ...core.parameters import adam, sgd
 from ...maths.arrays import ArrayMath
-from ..ir.program import NOT_FINITE, Instruction, Ref
+from ..ir.kinds import KINDS
+from ..ir.program import NOT_FINITE, Instruction
+from ..ir.refs import Ref
 
 __all__ = ["Adam", "Guards", "Prepared", "Sgd", "fresh", "prepare"]
 
@@ -235,7 +237,7 @@ def _vjp(i: Instruction) -> Runner:
 
 
 def _way_out(i: Instruction, out: _Cells) -> Callable[[Array, Any], None]:
-    return out.write if i.stores else out.add
+    return out.add if i.adds else out.write
 
 
 def _fill(i: Instruction) -> Runner:
@@ -258,7 +260,7 @@ def _total(terms: Array, start: Array | None) -> Array:
 
 def _reduction(i: Instruction) -> Runner:
     rows, terms = i.shape
-    factors = 1 if i.kind == "sum" else 2
+    factors = KINDS[i.kind].args
     out = _Cells(i.out, rows)
     args = [_Cells(arg, rows, terms) for arg in i.args[:factors]]
     start = [_Cells(arg, rows) for arg in i.args[factors:]]
@@ -276,8 +278,7 @@ def _matrix(i: Instruction) -> Runner:
     m, n, terms = i.shape
     a, b = _Cells(i.args[0], m, terms), _Cells(i.args[1], n, terms)
     start = [_Cells(arg, m * n) for arg in i.args[2:]]
-    out = _Cells(i.out, m * n)
-    put = out.write if i.kind == "mm" else _way_out(i, out)
+    put = _way_out(i, _Cells(i.out, m * n))
 
     def run(values: Array) -> None:
         left, right = a.read(values), b.read(values)
@@ -311,7 +312,7 @@ def _accumulation(i: Instruction) -> Runner:
     rows, terms = i.shape
     args = [_Cells(arg, rows, terms) for arg in i.args]
     put = _way_out(i, _Cells(i.out, rows, terms))
-    if i.kind == "add":
+    if len(args) == 1:
         return lambda values: put(values, args[0].read(values))
     return lambda values: put(values, args[0].read(values) * args[1].read(values))
 
@@ -319,8 +320,7 @@ def _accumulation(i: Instruction) -> Runner:
 def _taken(i: Instruction) -> Runner:
     rows, terms = i.shape
     a, index = _Cells(i.args[0], rows, terms), _Cells(i.args[1], rows)
-    out = _Cells(i.out, rows)
-    put = out.write if i.kind == "take" else _way_out(i, out)
+    put = _way_out(i, _Cells(i.out, rows))
 
     def run(values: Array) -> None:
         places = _places(i.kind, index.read(values), terms)

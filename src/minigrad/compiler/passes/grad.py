@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 
 from ...codegen.elementwise import MAPS
-from ..ir.program import Flags, Instruction, Program, Ref, ref_of, spaces
+from ..ir.kinds import KINDS
+from ..ir.program import Instruction, Program
+from ..ir.refs import Flags, Ref, ref_of
 
 __all__ = ["expand", "grad", "hessian_times_vector", "jacobian"]
 
@@ -83,7 +85,7 @@ def _widened(program: Program, count: int) -> Program:
 
     steps = []
     for step in program.instructions:
-        *args, out = [moved(*space) for space in spaces(step)]
+        *args, out = [moved(*space) for space in step.spaces()]
         steps.append(replace(step, args=tuple(args), out=out))
     return replace(
         program,
@@ -105,7 +107,7 @@ def _active(program: Program, wrt: Iterable[int] | None) -> Flags:
     active = Flags(program.size)
     active.array[list(range(program.inputs) if wrt is None else wrt)] = True
     for step in program.instructions:
-        if step.kind in ("max", "argmax", "fill") or step.op in _FLAT:
+        if KINDS[step.kind].is_flat or step.op in _FLAT:
             continue
         *operands, out = step.areas
         if any(map(active.any, operands)):
@@ -172,7 +174,7 @@ class _Adjoints(_Writer):
     def reversed(self) -> Program:
         """Go through the program backwards; return it with what that has written."""
         for step in reversed(self.program.instructions):
-            if self.active.any(step.areas[-1]):
+            if not KINDS[step.kind].is_flat and self.active.any(step.areas[-1]):
                 getattr(self, f"_{step.kind}")(step, self.of(step.out))
         return replace(
             self.program,
@@ -267,11 +269,6 @@ class _Adjoints(_Writer):
     _muladd = _products
     _mmadd = _mm
 
-    def _fill(self, step: Instruction, g: Ref) -> None:
-        pass
-
-    _max = _argmax = _fill
-
 
 class _Exact(_Adjoints):
     """The same, for what the result depends on and nothing else, as a walk over a graph does it.
@@ -350,12 +347,11 @@ class _Exact(_Adjoints):
         n, k = step.shape
         a, b = (_flat(ref, n, k) for ref in step.args[:2])
         # A dot has one result for each row, muladd one for each element.
-        rows = (n, 1) if step.kind == "dot" else (n, k)
-        flags = self.is_reached(_flat(step.out, *rows), rows[0] * rows[1])
-        if step.kind == "dot":
-            flags, g = _flat(flags, n, k), _flat(g, n, k)
-        else:
-            g = _flat(g, n, k)
+        _, rows, terms = step.spaces()[-1]
+        flags = self.is_reached(_flat(step.out, rows, terms), rows * terms)
+        g = _flat(g, n, k)
+        if terms < k:
+            flags = _flat(flags, n, k)
         for which, (arg, other) in enumerate(((a, b), (b, a))):
             if self.matters(step, which):
                 share = self.room(n * k)

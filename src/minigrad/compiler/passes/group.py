@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 
 from ...codegen.elementwise import MAPS
-from ..ir.program import Instruction, Program, Ref, ref_of
+from ..ir.kinds import KINDS
+from ..ir.program import Instruction, Program
+from ..ir.refs import Ref, ref_of
 from ..tracing.canonical import Canonical, canonical
 from ..tracing.tape import CONSTANT, MAX, TAKE, Entries, Guard, Tape
 
@@ -385,8 +387,8 @@ def _order_captured(tape: Tape, levels: list[list[_Group]]) -> None:
     So the weights of a layer lie row by row, whatever order the trace met them in.
     """
     entries = tape.entries
-    kinds = (("mm", "take"), ("dot",), ("sum", "map", "max", "argmax"))
-    groups = [part for some in kinds for level in levels for part in level if part.kind in some]
+    groups = [part for level in levels for part in level]
+    groups.sort(key=lambda part: KINDS[part.kind].layout)
     order = _in_order_of_use(entries.count, groups, entries.captured)
     order.update(dict.fromkeys(entries.captured))
     value_of = dict(zip(entries.captured, entries.captured_values, strict=True))

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.program import Flags, Instruction, Program, Ref, ref_of, spaces
+from ..ir.kinds import KINDS
+from ..ir.program import Instruction, Program
+from ..ir.refs import Flags, Ref, ref_of
 
 __all__ = ["trim"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-_STARTED = {"sum": 2, "dot": 3}  # how many operands they have with a start
-_MAY_BE_PADDED = frozenset({"sum", "dot", "max", "add", "muladd"})
 
 
 def trim(program: Program) -> Program:
@@ -45,9 +45,9 @@ def trim(program: Program) -> Program:
 
 def _is_uneven(step: Instruction) -> bool:
     """Tell whether an operand of several terms has no pattern: only then may it have padding."""
-    if step.kind not in _MAY_BE_PADDED or step.shape[1] == 1:
+    if not KINDS[step.kind].padding or step.shape[1] == 1:
         return False
-    return any(ref.cells is not None for ref, _, terms in spaces(step) if terms > 1)
+    return any(ref.cells is not None for ref, _, terms in step.spaces() if terms > 1)
 
 
 def _dead(program: Program) -> Array:
@@ -67,15 +67,16 @@ def _dead(program: Program) -> Array:
 
 def _padding(step: Instruction, zero: Array, dead: Array) -> Array | None:
     """Mark terms (row, term) that can go, or return None if there are none to speak of."""
-    if step.kind in _STARTED and len(step.args) == _STARTED[step.kind]:
+    kind = KINDS[step.kind]
+    if kind.padding == "zero" and len(step.args) > kind.args:
         padding: Array = np.ones(step.shape, dtype=bool)
         for ref in step.args[:-1]:
             padding &= zero[ref.slots(*step.shape)]
         return padding
-    if step.kind == "max":
+    if kind.padding == "first":
         slots: Array = step.args[0].slots(*step.shape)
         return np.equal(slots, slots[:, :1])
-    if step.kind in ("add", "muladd") and not step.stores:
+    if kind.padding == "unread" and not step.stores:
         return np.asarray(dead[step.out.slots(*step.shape)])
     return None
 
@@ -85,12 +86,12 @@ def _split(step: Instruction, padding: Array) -> list[Instruction]:
     rows, terms = padding.shape
     kept = ~padding
     lengths = np.where(kept.any(axis=1), terms - kept[:, ::-1].argmax(axis=1), 0)
-    if step.kind not in ("add", "muladd"):
+    if KINDS[step.kind].padding != "unread":
         lengths = np.maximum(lengths, 1)
     sizes = sorted(set(lengths.tolist()))
     if lengths.sum() > 0.8 * rows * terms or len(sizes) > max(1, rows // 4):
         return [step]
-    operands = [(ref, ref.slots(n, k)) for ref, n, k in spaces(step)]
+    operands = [(ref, ref.slots(n, k)) for ref, n, k in step.spaces()]
     found = []
     for length in sizes:
         if length:

@@ -1,0 +1,65 @@
+"""Programs as text, for people. `Program` uses this, so what is printed has no type here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .kinds import KINDS
+from .refs import Ref
+
+__all__ = ["text"]
+
+
+def text(program: Any) -> str:
+    """Print a program, an instruction a line."""
+    lines = [
+        f"inputs     {_range(0, program.inputs)}"
+        + (f"   of these {program.parameters} captured" if program.parameters else "")
+    ]
+    if len(program.constants):
+        shown = ", ".join(f"{x:g}" for x in program.constants[:6])
+        more = ", …" if len(program.constants) > 6 else ""
+        first = program.inputs
+        lines.append(f"constants  {_range(first, len(program.constants))}   {shown}{more}")
+    lines += map(_spelled_out, program.instructions)
+    lines.append(f"results    {', '.join(f'v{slot}' for slot in program.results)}")
+    lines += [f"guard      v{g.at} is {g.number:g}: {g.what}" for g in program.guards]
+    return "\n".join(lines)
+
+
+def _spelled_out(step: Any) -> str:
+    *operands, (out, rows, terms) = step.spaces()
+    sign = "+=" if step.adds else "="
+    name = KINDS[step.kind].label.format(step)
+    shape = "×".join(map(str, step.shape))
+    shown = [_shown(*operand) for operand in operands] or [f"{step.number:g}"]
+    return f"{_shown(out, rows, terms):<28} {sign:<2} {name:<12} {shape:<10} {'  '.join(shown)}"
+
+
+def _range(start: int, count: int) -> str:
+    return f"v{start}" if count == 1 else f"v{start}…{start + count - 1}"
+
+
+def _shown(ref: Ref, rows: int, terms: int) -> str:
+    """Write where an operand lies: a range, a pattern of strides, or that it is gathered."""
+    if rows * terms == 1:
+        return f"v{ref.slots(1, 1)[0, 0]}"
+    if ref.cells is not None:
+        return f"v[{rows}×{terms} gathered]" if terms > 1 else f"v[{rows} gathered]"
+    if ref.rows is not None:
+        steps = f" + {terms}·{ref.term_stride}" if terms > 1 else ""
+        return f"v[{rows} gathered{steps}]"
+    slots = ref.slots(rows, terms).ravel()
+    if slots.size > 1 and (np.diff(slots) == 1).all():
+        return _range(int(slots[0]), slots.size)
+    parts = []
+    outer = -(-rows // ref.inner)
+    if outer > 1:
+        parts.append(f"{outer}·{ref.outer_stride}")
+    if ref.inner > 1:
+        parts.append(f"{ref.inner}·{ref.inner_stride}")
+    if terms > 1:
+        parts.append(f"{terms}·{ref.term_stride}")
+    return f"v{ref.base}[{', '.join(parts)}]"
