@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from ..core.names import plural
-from .backends import backend_name
-from .ir.kinds import KINDS
 from .specialization import Specialization
 
 __all__ = ["described"]
@@ -19,7 +17,7 @@ def described(spec: Specialization, name: str) -> str:
     lines = [
         f"{name}: {plural(spec.nodes, 'scalar operation')} became "
         f"{plural(len(program.instructions), 'instruction')}, run by "
-        f"{backend_name(spec.backend)}."
+        f"{spec.backend.words}."
     ]
     for step in program.instructions:
         if step.kind == "mm":

@@ -25,7 +25,7 @@ from ..core.graph import topological_order
 from ..core.modes import in_strict, is_recording, refuse_in_trace, tracer
 from ..scalar import Value, fused, gradients
 from .arguments.structure import Flat, flatten, lifted, shape_only
-from .backends import BACKENDS, backend_of
+from .backends import backend_of
 from .callables import Made, refuse_unfinished
 from .describe import described
 from .dispatch import CacheInfo, Dispatcher, Uncompiled
@@ -55,8 +55,6 @@ class Compiled(Made):
         if not callable(function):
             raise TypeError(f"compile(fn): got {type(function).__name__}; give a function.")
         refuse_unfinished(function)
-        if backend not in BACKENDS:
-            raise ValueError(f"backend={backend!r}: choose one of {', '.join(BACKENDS)}.")
         backend_of(backend)
         functools.update_wrapper(self, function)
         self.__wrapped__: Callable[..., Any] = function

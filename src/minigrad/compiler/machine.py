@@ -11,6 +11,7 @@ import numpy as np
 from ..core.modes import flush_writebacks
 from ..core.parameters import Nodes
 from ..core.turns import forked
+from .backends import Backend
 from .ir.program import NOT_FINITE, Program
 
 __all__ = ["GuardFailed", "Machine", "NotFinite", "Numbers"]
@@ -30,14 +31,14 @@ class GuardFailed(Exception):  # noqa: N818 - a message between modules, nobody'
 class Machine:
     """A program with its buffer; one run at a time."""
 
-    def __init__(self, program: Program, backend: Any) -> None:
+    def __init__(self, program: Program, backend: Backend) -> None:
         self.program = program
         self.prepared = backend.prepare(program)
         self.values: Numbers = self.prepared.values()
         self.lock = forked(threading.Lock())
         self.set_guards(program, backend)
 
-    def set_guards(self, program: Program, backend: Any) -> None:
+    def set_guards(self, program: Program, backend: Backend) -> None:
         """Take the guards of a program."""
         checks = [(guard.at, guard.number) for guard in program.guards]
         self.guards = backend.Guards(checks) if checks else None

@@ -28,7 +28,7 @@ from ..errors import TraceError
 from ..scalar import Value
 from .arguments.results import Template, kind_of
 from .arguments.structure import Flat, is_as_outlined, outline, rebuild
-from .backends import backend_of
+from .backends import Backend, backend_of
 from .backends.encode import stores
 from .ir.program import Program, verify
 from .machine import Machine, NotFinite, Numbers
@@ -78,7 +78,7 @@ class Specialization:
     """A traced function. Made by `specialize`."""
 
     program: Program
-    backend: Any
+    backend: Backend
     tape: Tape
     environment: Environment  # what the function reads besides its arguments
     template: Template  # what it returns, with places for the results

@@ -1,31 +1,110 @@
-"""Back ends: what runs programs."""
+"""What runs a program: back ends, by name.
+
+A back end is anything with the members of `Backend`: a module, as `native` and `numpy` are, or an
+object. `register(name, backend)` makes `minigrad.compile(backend=name)` find it. `numpy` is the
+specification: a new one may take from it whatever it does not do better, `Guards`, say.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
-from . import native
-from . import numpy as interpreter
+from ..ir.program import Program
+from . import native, numpy
+from .numpy import Adam, Array, Guards, Sgd
 
-__all__ = ["BACKENDS", "backend_name", "backend_of"]
-
-BACKENDS = ("auto", "native", "numpy")
+__all__ = ["Backend", "Prepared", "backend_names", "backend_of", "register"]
 
 
-def backend_of(name: str) -> Any:
-    """Return a backend by its name; "auto" is the native one where it was built."""
-    if name == "auto" and not native.available() and not native.is_unwanted():
-        _notice()
-    if name == "numpy" or (name == "auto" and not native.available()):
-        return interpreter
-    if not native.available():
-        raise RuntimeError(
-            "backend='native': the native machine was not built with this installation (it needs a "
-            "C compiler, and MINIGRAD_PURE not to be set). backend='auto' takes NumPy instead."
-        )
-    return native
+class Prepared(Protocol):
+    """A program, ready to run any number of times."""
+
+    def values(self) -> Array:
+        """Make a buffer to run in: inputs go to its first slots, results are in the others."""
+
+    def step(
+        self,
+        values: Array,
+        inputs: Sequence[tuple[int, Any]] = (),
+        guards: Guards | None = None,
+        optimiser: Sgd | Adam | None = None,
+    ) -> int:
+        """Copy inputs in, run, look at the guards, and let the optimiser take its step.
+
+        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed, or
+        NOT_FINITE; the optimiser has then done nothing.
+        """
+
+    def batch(
+        self,
+        values: Array,
+        count: int,
+        columns: Sequence[tuple[int, Array]],
+        outputs: Sequence[tuple[int, Array]] = (),
+        sums: Sequence[int] | Array = (),
+        guards: Guards | None = None,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[Array, tuple[int, int] | None]:
+        """Run the program for `count` rows of data.
+
+        `columns` has pairs (slot, array): an array of shape (count,) goes to that slot, one of
+        shape (count, width) to that slot and those after it. All other inputs are taken from
+        `values`. `outputs` are arrays of the same two shapes, filled in. Returns the totals of
+        slots `sums` over all rows, and (guard, row) of a guard that failed, or None; in place of
+        the guard, NOT_FINITE. `progress` is told how many rows are done.
+        """
+
+
+class Backend(Protocol):
+    """What compiled functions need of a back end."""
+
+    words: str  # what people call it: "run by NumPy"
+    missing: str  # what to tell somebody who asks for it where it is not available
+    # What a step is given besides inputs: the numbers that slots must hold, an optimiser's rule.
+    Guards: type[numpy.Guards]
+    Sgd: type[numpy.Sgd]
+    Adam: type[numpy.Adam]
+
+    def available(self) -> bool:
+        """Tell whether it can run here."""
+
+    def prepare(self, program: Program, /) -> Prepared:
+        """Get a program ready to run."""
+
+
+_BACKENDS: dict[str, Backend] = {"native": native, "numpy": numpy}
+
+
+def register(name: str, backend: Backend) -> None:
+    """Let compiled functions be run by a back end of this name."""
+    if name == "auto":
+        raise ValueError("register('auto', …): 'auto' is the choice of a back end, not a name.")
+    _BACKENDS[name] = backend
+
+
+def backend_names() -> tuple[str, ...]:
+    """The names that `minigrad.compile(backend=...)` accepts."""
+    return ("auto", *_BACKENDS)
+
+
+def backend_of(name: str) -> Backend:
+    """Return a back end by its name; "auto" is the native one where it was built."""
+    if name not in backend_names():
+        raise ValueError(f"backend={name!r}: choose one of {', '.join(backend_names())}.")
+    if name == "auto":
+        if native.available():
+            return native
+        if not native.is_unwanted():
+            _notice()
+        return numpy
+    found = _BACKENDS[name]
+    if not found.available():
+        raise RuntimeError(f"backend={name!r}: {found.missing}")
+    return found
 
 
 @cache
@@ -37,8 +116,3 @@ def _notice() -> None:
         RuntimeWarning,
         stacklevel=2,
     )
-
-
-def backend_name(backend: Any) -> str:
-    """Spell a backend for people."""
-    return "the native machine" if backend is native else "NumPy"

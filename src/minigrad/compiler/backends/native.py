@@ -19,7 +19,24 @@ from ..ir.program import Program
 from .encode import encode
 from .numpy import Adam, Array, Guards, Sgd, fresh
 
-__all__ = ["Adam", "Guards", "Prepared", "Sgd", "available", "is_unwanted", "isas", "prepare"]
+__all__ = [
+    "Adam",
+    "Guards",
+    "Prepared",
+    "Sgd",
+    "available",
+    "is_unwanted",
+    "isas",
+    "missing",
+    "prepare",
+    "words",
+]
+
+words = "the native machine"
+missing = (
+    "the native machine was not built with this installation (it needs a C compiler, and "
+    "MINIGRAD_PURE not to be set). backend='auto' takes NumPy instead."
+)
 
 _CACHE = 200_000  # bytes of a block of lanes that stay near the processor
 _PIECE = 1_000_000  # numbers that a thread computes at once: small, as cores may be busy
@@ -77,11 +94,7 @@ class Prepared:
         guards: Guards | None = None,
         optimiser: Sgd | Adam | None = None,
     ) -> int:
-        """Copy inputs in, run, look at the guards, and let the optimiser take its step.
-
-        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed, or
-        NOT_FINITE; the optimiser has then done nothing.
-        """
+        """Do all of a step in one call."""
         failed: int = self._machine.step(
             values,
             inputs,
@@ -101,7 +114,7 @@ class Prepared:
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> tuple[Array, tuple[int, int] | None]:
-        """Run the program for `count` rows of data; see the NumPy back end.
+        """Run rows of data, on several threads.
 
         Rows are cut into pieces that do not depend on the number of threads, and totals are added
         piece by piece: results are the same for any number.

@@ -22,7 +22,9 @@ from ..ir.kinds import KINDS
 from ..ir.program import NOT_FINITE, Instruction
 from ..ir.refs import Ref
 
-__all__ = ["Adam", "Guards", "Prepared", "Sgd", "fresh", "prepare"]
+__all__ = ["Adam", "Guards", "Prepared", "Sgd", "available", "fresh", "missing", "prepare", "words"]
+
+words, missing = "NumPy", "NumPy is always there."
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Runner = Callable[[Array], None]
@@ -405,11 +407,7 @@ class Prepared:
         guards: Guards | None = None,
         optimiser: Sgd | Adam | None = None,
     ) -> int:
-        """Copy inputs in, run, look at the guards, and let the optimiser take its step.
-
-        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed, or
-        NOT_FINITE; the optimiser has then done nothing.
-        """
+        """Do as `Prepared` of this folder says."""
         for slot, numbers in inputs:
             values[slot : slot + len(numbers)] = numbers
         self.run(values)
@@ -433,14 +431,7 @@ class Prepared:
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> tuple[Array, tuple[int, int] | None]:
-        """Run the program for `count` rows of data.
-
-        `columns` has pairs (slot, array): an array of shape (count,) goes to that slot, one of
-        shape (count, width) to that slot and those after it. All other inputs are taken from
-        `values`. `outputs` are arrays of the same two shapes, filled in. Returns the totals of
-        slots `sums` over all rows, and (guard, row) of a guard that failed, or None; in place of
-        the guard, NOT_FINITE.
-        """
+        """Run rows of data, many at once."""
         chosen = np.asarray(sums, dtype=np.int64)
         totals = np.zeros(len(chosen))
         for start in range(0, count, _BLOCK):
@@ -464,6 +455,11 @@ class Prepared:
             if progress is not None:
                 progress(stop)
         return totals, None
+
+
+def available() -> bool:
+    """Tell that it can run: without NumPy nobody comes here."""
+    return True
 
 
 def prepare(program: Any) -> Prepared:
