@@ -23,6 +23,7 @@ from minigrad.compiler.backends import numpy as arrays
 from minigrad.compiler.ir.kinds import KINDS
 from minigrad.compiler.ir.program import Instruction, Program
 from minigrad.compiler.ir.refs import MOST_SLOTS, Ref
+from minigrad.compiler.passes.store_first import store_first
 from minigrad.compiler.passes.trim import trim
 from minigrad.errors import TraceError
 
@@ -359,18 +360,18 @@ def chain(count=6):
 
 def test_first_writers_store():
     program = chain()
-    shorter = lower.stores(program)
+    shorter = store_first(program)
     marks = [i.stores for i in shorter.instructions if KINDS[i.kind].adds]
     assert marks == [True, True, True, True, False]
     assert not any(i.kind == "fill" and i.number == 0.0 for i in shorter.instructions)
-    assert lower.stores(shorter).instructions == shorter.instructions
+    assert store_first(shorter).instructions == shorter.instructions
 
 
 def test_a_slot_that_is_read_early_keeps_its_zero():
     read = Instruction("map", (1,), Ref(50), (Ref(101),), "neg")
     program = chain()
     steps = (*program.instructions[:5], read, *program.instructions[5:])
-    kept = lower.stores(replace(program, instructions=steps))
+    kept = store_first(replace(program, instructions=steps))
     fills = [i for i in kept.instructions if i.kind == "fill" and i.number == 0.0]
     assert [(i.out.base, i.shape) for i in fills] == [(100, (6,))]
 
@@ -379,7 +380,7 @@ def test_a_slot_that_is_read_early_keeps_its_zero():
 def test_stores_changes_no_result(prepare):
     program = chain()
     results = []
-    for each in (program, lower.stores(program)):
+    for each in (program, store_first(program)):
         prepared = prepare(each)
         values = prepared.values()
         values[:] = math.nan  # whatever was there before must not shine through

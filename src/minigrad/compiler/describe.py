@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..core.names import plural
+from .ir.kinds import KINDS
 from .specialization import Specialization
 
 __all__ = ["described"]

@@ -29,11 +29,11 @@ from ..scalar import Value
 from .arguments.results import Template, kind_of
 from .arguments.structure import Flat, is_as_outlined, outline, rebuild
 from .backends import Backend, backend_of
-from .backends.encode import stores
 from .ir.program import Program, verify
 from .machine import Machine, NotFinite, Numbers
 from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
+from .passes.store_first import store_first
 from .tracing.environment import Environment, environment_of
 from .tracing.escape import let_go
 from .tracing.lifted import Argument
@@ -154,7 +154,7 @@ class Specialization:
             found = program
         elif purpose.what == "hvp":
             second = verify(hessian_times_vector(program, exact), "hessian_times_vector")
-            found = verify(stores(second), "stores")
+            found = verify(store_first(second), "store_first")
         else:
             wrt: Any = range(program.inputs)
             if purpose.by == "values":
@@ -165,7 +165,7 @@ class Specialization:
             else:
                 of = program.results[purpose.result]
                 first = verify(grad(program, wrt, of, exact=exact), "grad")
-            found = verify(stores(first), "stores")
+            found = verify(store_first(first), "store_first")
         return found if exact else replace(found, finite=_delivered(found))
 
     def exactly(self) -> Specialization:

@@ -1,9 +1,7 @@
 """From a program to what the native machine reads: flat words, and index arrays where needed.
 
-Two passes. `stores` marks every += that is the first to reach its slots, so that it may write, and
-takes those slots out of the fill with zeros. `encode` brings operands into the few forms that the
-machine knows. There every instruction is a nest of three loops, (d0, d1, d2), and an operand says
-how far its slot moves in each of them:
+`encode` brings operands into the few forms that the machine knows. There each instruction is a nest
+of three loops, (d0, d1, d2), and an operand says how far its slot moves in each of them:
 
     affine    base + i0*s0 + i1*s1 + i2*s2
     rows      base + index[i0*d1 + i1] + i2*s2
@@ -17,18 +15,17 @@ again when it loads the words. Start at `encode`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...codegen.elementwise import MAPS
-from ..ir.kinds import KINDS
 from ..ir.program import Instruction, Program
-from ..ir.refs import Area, Flags, Ref, check_size, indices
+from ..ir.refs import Ref, check_size, indices
 from ..passes.trim import trim
 
-__all__ = ["Code", "encode", "stores"]
+__all__ = ["Code", "encode"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -40,55 +37,6 @@ _PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "neg": "neg", "stop_gradient
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 _AFFINE, _ROWS, _CELLS = range(3)
 _STORES, _REPEATS = 1, 2
-
-
-# ---- first writers -------------------------------------------------------------------------------
-
-
-def stores(program: Program) -> Program:
-    """Let the first += to reach a range of slots write it, and leave the range unfilled."""
-    waits = Flags(program.size)  # slots with the 0 of a fill, which nobody has read or added to
-    needed = Flags(program.size)  # slots of fills with 0 that are not written before they are read
-    found: list[Instruction | Area] = []  # an area stands for what is left of a fill with 0
-    for i in program.instructions:
-        *operands, out = i.areas
-        for area in operands:
-            waits.set(area, False)
-        if i.kind == "fill" and i.number.hex() == _ZERO and _is_range(out):
-            waits.set(out)
-            needed.set(out)
-            found.append(out)
-            continue
-        if KINDS[i.kind].may_store and not i.stores and _is_range(out) and waits.all(out):
-            needed.set(out, False)
-            i = _storing(i)  # noqa: PLW2901
-        waits.set(out, False)
-        found.append(i)
-    instructions: list[Instruction] = []
-    for item in found:
-        instructions += _fills(needed, item) if isinstance(item, Area) else [item]
-    return replace(program, instructions=tuple(instructions))
-
-
-_ZERO = (0.0).hex()  # not -0
-
-
-def _storing(i: Instruction) -> Instruction:
-    # What `replace` does, in a third of the time.
-    return Instruction(i.kind, i.shape, i.out, i.args, i.op, i.which, i.number, stores=True)
-
-
-def _fills(needed: Flags, area: Area) -> list[Instruction]:
-    places = area.first + np.flatnonzero(needed.array[area.first : area.last + 1])
-    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(places) else []
-    return [
-        Instruction("fill", (int(run[-1] - run[0]) + 1,), Ref(int(run[0]), 1, 1)) for run in runs
-    ]
-
-
-def _is_range(area: Area) -> bool:
-    """Tell whether the slots are a range, each there once, in any order."""
-    return area.slots is None and area.once
 
 
 # ---- operands ------------------------------------------------------------------------------------

@@ -85,6 +85,27 @@ class Ref:
             self.cells,
         )
 
+    def flattened(self, rows: int, terms: int) -> Ref:
+        """Make every element a row."""
+        stride = self.stride(rows)
+        if stride is not None:
+            return Ref(self.base, terms, stride, self.term_stride)
+        return ref_of(self.slots(rows, terms).reshape(-1, 1))
+
+    def folded(self, rows: int, terms: int) -> Ref:
+        """Make every `terms` rows of one element a row."""
+        stride = self.stride(rows * terms)
+        if stride is not None:
+            return Ref(self.base, inner=rows, inner_stride=stride * terms, term_stride=stride)
+        return ref_of(self.slots(rows * terms).reshape(rows, terms))
+
+    def transposed(self, rows: int, terms: int) -> Ref:
+        """Make rows terms and terms rows."""
+        stride = self.stride(rows)
+        if stride is not None:
+            return Ref(self.base, inner=terms, inner_stride=self.term_stride, term_stride=stride)
+        return ref_of(self.slots(rows, terms).T)
+
     def stride(self, rows: int) -> int | None:
         """How far each row starts behind the one before, if that is a fixed distance."""
         if self.rows is not None or self.cells is not None:

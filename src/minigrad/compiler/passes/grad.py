@@ -15,19 +15,18 @@ result reaches it at all: it has a third buffer, of flags, and is slower for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 
-from ...codegen.elementwise import MAPS
+from ..ir.builder import Builder
 from ..ir.kinds import KINDS
 from ..ir.program import Instruction, Program
 from ..ir.refs import Flags, Ref, ref_of
+from .expand import expand
 
-__all__ = ["expand", "grad", "hessian_times_vector", "jacobian"]
+__all__ = ["grad", "hessian_times_vector", "jacobian"]
 
 # Operands with no slope: tests are flat, and `hold` is there to stop gradients.
 _FLAT = {"less", "less_equal", "equal", "and_", "or_", "not_", "stop_gradient"}
@@ -118,32 +117,7 @@ def _active(program: Program, wrt: Iterable[int] | None) -> Flags:
 # ---- the rules -----------------------------------------------------------------------------------
 
 
-class _Writer:
-    """Collects instructions, and hands out slots for what they need on the way."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.steps: list[Instruction] = []
-        self._numbers: dict[str, Ref] = {}
-
-    def room(self, count: int) -> Ref:
-        found = Ref(self.size, inner=count, inner_stride=1)
-        self.size += count
-        return found
-
-    def emit(self, kind: str, shape: tuple[int, ...], out: Ref, *args: Ref, **more: Any) -> None:
-        self.steps.append(Instruction(kind, shape, out, args, **more))
-
-    def number(self, x: float) -> Ref:
-        """Return a slot that holds a number."""
-        if x.hex() not in self._numbers:
-            slot = self.room(1)
-            self.emit("fill", (1,), slot, number=x)
-            self._numbers[x.hex()] = Ref(slot.base)
-        return self._numbers[x.hex()]
-
-
-class _Adjoints(_Writer):
+class _Adjoints(Builder):
     """Writes the backward half of a program."""
 
     buffers = 2  # values and adjoints, of the same layout
@@ -179,7 +153,7 @@ class _Adjoints(_Writer):
         return replace(
             self.program,
             size=self.size,
-            instructions=(*self.program.instructions, *self.steps),
+            instructions=(*self.program.instructions, *self.instructions),
             adjoints=self.program.size,
         )
 
@@ -212,7 +186,7 @@ class _Adjoints(_Writer):
 
     def _choose(self, n: int, out: Ref, condition: Ref, g: Ref, which: int) -> None:
         """Pass g on where the operand was chosen: a choice, because 0 * inf is not 0."""
-        passed = self.room(n)
+        passed = self.allocate(n)
         pair = (g, self.number(0.0)) if which == 1 else (self.number(0.0), g)
         self.emit("map", (n,), passed, condition, *pair, op="where")
         self.emit("add", (n, 1), out, passed)
@@ -241,13 +215,13 @@ class _Adjoints(_Writer):
     def _mm(self, step: Instruction, g: Ref) -> None:
         a, b = step.args[:2]
         m, n, k = step.shape
-        table = _folded(g, m, n)
+        table = g.folded(m, n)
         if self.matters(step, 0):
-            out = _flat(self.of(a), m, k)
-            self.emit("mmadd", (m, k, n), out, table, _turned(b, n, k))
+            out = self.of(a).flattened(m, k)
+            self.emit("mmadd", (m, k, n), out, table, b.transposed(n, k))
         if self.matters(step, 1):
-            out = _flat(self.of(b), n, k)
-            self.emit("mmadd", (n, k, m), out, _turned(table, m, n), _turned(a, m, k))
+            out = self.of(b).flattened(n, k)
+            self.emit("mmadd", (n, k, m), out, table.transposed(m, n), a.transposed(m, k))
         self._start(step, 2, m * n, g)
 
     def _take(self, step: Instruction, g: Ref) -> None:
@@ -294,7 +268,7 @@ class _Exact(_Adjoints):
         super().seed_with(results, weights)
         self._clear([], 2 * self.offset)
         count = len(results)
-        squares = self.room(count)
+        squares = self.allocate(count)
         weight = Ref(weights, 1, 1)
         self.emit("map", (count,), squares, weight, weight, op="mul")
         out = ref_of(2 * self.offset + np.array(results, dtype=np.int64)[:, None])
@@ -302,13 +276,13 @@ class _Exact(_Adjoints):
 
     def is_reached(self, ref: Ref, n: int) -> Ref:
         """Return flags, 1 or 0, for n slots."""
-        flags = self.room(n)
+        flags = self.allocate(n)
         self.emit("map", (n,), flags, self.number(0.0), self.reached(ref), op="less")
         return flags
 
     def give(self, n: int, arg: Ref, flags: Ref, share: Ref) -> None:
         """Add shares to the adjoints of n operands, where the flags are 1."""
-        chosen = self.room(n)
+        chosen = self.allocate(n)
         self.emit("map", (n,), chosen, flags, share, self.number(0.0), op="where")
         self.emit("add", (n, 1), self.of(arg), chosen)
         self.emit("add", (n, 1), self.reached(arg), flags)
@@ -322,14 +296,14 @@ class _Exact(_Adjoints):
             if not self.matters(step, which) or (step.op == "where" and not which):
                 continue
             if step.op == "where":
-                chosen, test = self.room(n), step.args[0]
+                chosen, test = self.allocate(n), step.args[0]
                 if which == 2:
-                    test = self.room(n)
+                    test = self.allocate(n)
                     self.emit("map", (n,), test, step.args[0], op="not_")
                 self.emit("map", (n,), chosen, flags, test, op="and_")
                 self.give(n, arg, chosen, g)
                 continue
-            share = self.room(n)
+            share = self.allocate(n)
             self.emit("fill", (n,), share)
             self.emit("vjp", (n,), share, g, step.out, *step.args, op=step.op, which=which)
             self.give(n, arg, flags, share)
@@ -338,23 +312,23 @@ class _Exact(_Adjoints):
         n, k = step.shape
         flags = self.is_reached(step.out, n)
         if self.matters(step, 0):
-            wide = [_flat(ref, n, k) for ref in (step.args[0], flags, g)]
+            wide = [ref.flattened(n, k) for ref in (step.args[0], flags, g)]
             self.give(n * k, *wide)
         if len(step.args) > 1 and self.matters(step, 1):
             self.give(n, step.args[1], flags, g)
 
     def _products(self, step: Instruction, g: Ref) -> None:
         n, k = step.shape
-        a, b = (_flat(ref, n, k) for ref in step.args[:2])
+        a, b = (ref.flattened(n, k) for ref in step.args[:2])
         # A dot has one result for each row, muladd one for each element.
         _, rows, terms = step.spaces()[-1]
-        flags = self.is_reached(_flat(step.out, rows, terms), rows * terms)
-        g = _flat(g, n, k)
+        flags = self.is_reached(step.out.flattened(rows, terms), rows * terms)
+        g = g.flattened(n, k)
         if terms < k:
-            flags = _flat(flags, n, k)
+            flags = flags.flattened(n, k)
         for which, (arg, other) in enumerate(((a, b), (b, a))):
             if self.matters(step, which):
-                share = self.room(n * k)
+                share = self.allocate(n * k)
                 self.emit("map", (n * k,), share, g, other, op="mul")
                 self.give(n * k, arg, flags, share)
 
@@ -370,7 +344,7 @@ class _Exact(_Adjoints):
         a, index = step.args
         if self.matters(step, 0):
             n = step.shape[0]
-            flags, chosen = self.is_reached(step.out, n), self.room(n)
+            flags, chosen = self.is_reached(step.out, n), self.allocate(n)
             self.emit("map", (n,), chosen, flags, g, self.number(0.0), op="where")
             self.emit("put", step.shape, self.of(a), chosen, index)
             self.emit("put", step.shape, self.reached(a), flags, index)
@@ -381,138 +355,16 @@ class _Exact(_Adjoints):
         a, index = step.args
         if self.matters(step, 0):
             n = step.shape[0]
-            counts, share = self.room(n), self.room(n)
+            counts, share = self.allocate(n), self.allocate(n)
             for found, source in ((counts, self.reached(step.out)), (share, g)):
                 self.emit("fill", (n,), found)
                 self.emit("get", step.shape, found, source, index)
-            flags = self.room(n)
+            flags = self.allocate(n)
             self.emit("map", (n,), flags, self.number(0.0), counts, op="less")
             self.give(n, a, flags, share)
 
     def _add(self, step: Instruction, g: Ref) -> None:
         if self.matters(step, 0):
             n, k = step.shape
-            flags = self.is_reached(_flat(step.out, n, k), n * k)
-            self.give(n * k, _flat(step.args[0], n, k), flags, _flat(g, n, k))
-
-
-# ---- operands seen in another way ----------------------------------------------------------------
-
-
-def _flat(ref: Ref, rows: int, terms: int) -> Ref:
-    """Make every element a row."""
-    stride = ref.stride(rows)
-    if stride is not None:
-        return Ref(ref.base, terms, stride, ref.term_stride)
-    return ref_of(ref.slots(rows, terms).reshape(-1, 1))
-
-
-def _folded(ref: Ref, rows: int, terms: int) -> Ref:
-    """Make every `terms` rows of one element a row."""
-    stride = ref.stride(rows * terms)
-    if stride is not None:
-        return Ref(ref.base, inner=rows, inner_stride=stride * terms, term_stride=stride)
-    return ref_of(ref.slots(rows * terms).reshape(rows, terms))
-
-
-def _turned(ref: Ref, rows: int, terms: int) -> Ref:
-    """Make rows terms and terms rows."""
-    stride = ref.stride(rows)
-    if stride is not None:
-        return Ref(ref.base, inner=terms, inner_stride=ref.term_stride, term_stride=stride)
-    return ref_of(ref.slots(rows, terms).T)
-
-
-# ---- vjp, spelled out ----------------------------------------------------------------------------
-
-
-def expand(program: Program) -> Program:
-    """Spell every `vjp` out in maps, by the rule of the op table, so that it has a derivative."""
-    writer = _Writer(program.size)
-    for step in program.instructions:
-        if step.kind != "vjp":
-            writer.steps.append(step)
-            continue
-        n = step.shape[0]
-        g, y, *args = step.args
-        m = _Spelling(writer, n)
-        slope = MAPS[step.op].partials[step.which](m, _Term(m, y), *[_Term(m, a) for a in args])
-        writer.emit("muladd", (n, 1), step.out, g, m.ref(slope))
-    return replace(program, size=writer.size, instructions=tuple(writer.steps))
-
-
-class _Term:
-    """An operand, or the result of an instruction, while a rule is being spelled out."""
-
-    def __init__(self, m: _Spelling, ref: Ref) -> None:
-        self.m, self.ref = m, ref
-
-    def __add__(self, other: Any) -> Any:
-        return self.m.apply("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self.m.apply("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self.m.apply("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self.m.apply("sub", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self.m.apply("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self.m.apply("mul", other, self)
-
-    def __neg__(self) -> Any:
-        return self.m.apply("neg", self)
-
-    def __lt__(self, other: Any) -> Any:
-        return self.m.apply("less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self.m.apply("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self.m.apply("less", other, self)
-
-    def __ge__(self, other: Any) -> Any:
-        return self.m.apply("less_equal", other, self)
-
-    def __and__(self, other: Any) -> Any:
-        return self.m.apply("and_", self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return self.m.apply("or_", self, other)
-
-
-class _Spelling:
-    """The mathematics (see `ops`) that writes instructions."""
-
-    def __init__(self, writer: _Writer, count: int) -> None:
-        self.writer, self.count = writer, count
-        self.rows = {name: partial(self.apply, name) for name in MAPS}
-
-    def ref(self, x: Any) -> Ref:
-        return x.ref if isinstance(x, _Term) else self.writer.number(float(x))
-
-    def apply(self, name: str, *operands: Any) -> _Term:
-        out = self.writer.room(self.count)
-        args = [self.ref(x) for x in operands]
-        self.writer.emit("map", (self.count,), out, *args, op=name)
-        return _Term(self, out)
-
-    def where(self, condition: Any, a: Any, b: Any) -> Any:
-        return self.apply("where", condition, a, b)
-
-    def usually(self, holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Any:
-        return self.where(holds, usual, otherwise())
-
-    def number(self, x: Any) -> Any:
-        return self.apply("stop_gradient", x) if isinstance(x, _Term) else x
-
-    def __getattr__(self, word: str) -> Any:
-        if word not in MAPS:
-            raise AttributeError(word)
-        return self.rows[word]
+            flags = self.is_reached(step.out.flattened(n, k), n * k)
+            self.give(n * k, step.args[0].flattened(n, k), flags, g.flattened(n, k))

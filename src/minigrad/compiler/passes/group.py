@@ -4,8 +4,7 @@
                         products in them become dots; every entry gets a level, one above its
                         highest operand
 2. `_groups`            entries of one level and one operation become one instruction
-3. `_matrices`          among dots: whoever shares operands in a complete bipartite pattern is a
-                        matrix product
+3. `matrix_products`    among dots: those that share operands in a complete bipartite pattern
 4. `_laid_out`          every group gets a range of slots, every operand a `Ref`: strides if its
                         slots follow a pattern, else an index array
 
@@ -17,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,11 +26,11 @@ from ..ir.program import Instruction, Program
 from ..ir.refs import Ref, ref_of
 from ..tracing.canonical import Canonical, canonical
 from ..tracing.tape import CONSTANT, MAX, TAKE, Entries, Guard, Tape
+from .matrices import Ints, by_key, matrix_products
 
 __all__ = ["group"]
 
 _NAMES = {op.code: op.name for op in MAPS.values()}
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def group(tape: Tape, as_written: bool = False) -> Program:
@@ -71,18 +69,6 @@ def _ints(numbers: Any) -> Ints:
     return np.frombuffer(numbers, dtype=np.int32).astype(np.int64)
 
 
-def _split(keys: Ints) -> Iterator[tuple[int, Ints]]:
-    """Yield each key with the places where it stands, in order."""
-    if not len(keys):
-        return
-    order = np.argsort(keys, kind="stable")
-    ranked = keys[order]
-    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
-    ends = [*starts[1:].tolist(), len(keys)]
-    for start, end in zip(starts.tolist(), ends, strict=True):
-        yield int(ranked[start]), order[start:end]
-
-
 def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[list[_Group]]:
     """The groups, level by level."""
     entries = tape.entries
@@ -92,7 +78,7 @@ def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[list[_Gr
     height = 1 + (int(level.max()) if len(level) else 0)
     levels: list[list[_Group]] = [[] for _ in range(height)]
     maps = _ints(canonical.maps)
-    for key, at in _split(level[maps] * 256 + code[maps]):
+    for key, at in by_key(level[maps] * 256 + code[maps]):
         outs = maps[at]
         args = [first[outs][:, None]]
         if second[outs[0]] >= 0:
@@ -164,7 +150,7 @@ def _add_sums(canonical: Canonical, level: Ints, zero: int, levels: list[list[_G
     c = canonical
     sums = _ragged(c.sum_roots, c.sum_starts, c.sum_ends, [c.sum_terms])
     plain = (sums.lengths == 2) & (sums.starts < 0)
-    for key, at in _split(level[sums.roots] * 4 + 2 * plain + (sums.starts >= 0)):
+    for key, at in by_key(level[sums.roots] * 4 + 2 * plain + (sums.starts >= 0)):
         same = sums.part(at)
         if key & 2:  # two terms and nothing to start from: an addition
             (terms,) = same.tables(zero)
@@ -190,11 +176,11 @@ def _add_dots(
     swap = rank[dots.columns[0]] > rank[dots.columns[1]]
     left, right = dots.columns
     dots.columns = [np.where(swap, right, left), np.where(swap, left, right)]
-    for key, at in _split(level[dots.roots] * 2 + (dots.starts >= 0)):
+    for key, at in by_key(level[dots.roots] * 2 + (dots.starts >= 0)):
         same = dots.part(at)
         taken = np.zeros(len(at), dtype=bool)
-        for _, where in _split(same.lengths) if with_matrices else ():
-            for members, product in _matrices(same.part(where), bool(key & 1)):
+        for _, where in by_key(same.lengths) if with_matrices else ():
+            for product, members in _products(same.part(where), bool(key & 1)):
                 taken[where[members]] = True
                 levels[key >> 1].append(product)
         rest = same.part(np.flatnonzero(~taken))
@@ -202,6 +188,16 @@ def _add_dots(
             tables = part.tables(zero)
             args = [*tables, *([part.starts[:, None]] if key & 1 else [])]
             levels[key >> 1].append(_Group("dot", part.roots, args, tables[0].shape))
+
+
+def _products(dots: _Ragged, has_start: bool) -> Iterator[tuple[_Group, Ints]]:
+    """Yield the matrix products among dots of one length, each with the places of its dots."""
+    if len(dots.roots) < 4:
+        return
+    for members, rows, columns in matrix_products(*dots.tables(0)):
+        flat = members.ravel()
+        args = [rows, columns, *([dots.starts[flat][:, None]] if has_start else [])]
+        yield _Group("mm", dots.roots[flat], args, (*members.shape, rows.shape[1])), flat
 
 
 def _rank(tape: Tape) -> Any:
@@ -228,121 +224,7 @@ def _of_like_length(items: _Ragged, has_start: bool, zero: int) -> list[_Ragged]
         if int(lengths.max()) * count <= 2 * int(lengths.sum()) + 8:
             return [items]
         lengths = 1 << np.ceil(np.log2(lengths)).astype(np.int64)  # up to a power of two
-    return [items.part(at) for _, at in _split(lengths)]
-
-
-# ---- matrix products -----------------------------------------------------------------------------
-
-
-def _matrices(dots: _Ragged, has_start: bool) -> Iterator[tuple[Ints, _Group]]:
-    """Yield the matrix products among dots of one length, each with the places of its dots."""
-    if len(dots.roots) < 4:
-        return
-    left, right = dots.tables(0)
-    found = _complete(left, right)
-    if not found and _is_shuffled(right):
-        order = np.argsort(right, axis=1, kind="stable")
-        left = np.take_along_axis(left, order, axis=1)
-        right = np.take_along_axis(right, order, axis=1)
-        found = _complete(left, right)
-    for members, rows, columns in found:  # members[i, j]: the dot of row i and column j
-        flat = members.ravel()
-        args = [rows, columns]
-        if has_start:
-            args.append(dots.starts[flat][:, None])
-        shape = (*members.shape, left.shape[1])
-        yield flat, _Group("mm", dots.roots[flat], args, shape)
-
-
-def _complete(left: Ints, right: Ints) -> list[tuple[Ints, Ints, Ints]]:
-    """Find the complete bipartite components between left and right tuples.
-
-    Returns, for each, the dots as a matrix of positions, and the operand tuples of its rows and its
-    columns; the side that changes faster along the trace is the one of the columns.
-    """
-    left_firsts, left_ids = _interned(left)
-    right_firsts, right_ids = _interned(right)
-    if min(len(left_firsts), len(right_firsts)) < 2:
-        return []
-    shared = (np.bincount(left_ids)[left_ids] > 1) & (np.bincount(right_ids)[right_ids] > 1)
-    if not shared.any():  # in a matrix product everything has its partners
-        return []
-    of_left, of_right = _components(left_ids, right_ids, len(left_firsts), len(right_firsts))
-    lefts, rights = np.bincount(of_left), np.bincount(of_right)
-    dots = np.bincount(of_left[left_ids])
-    complete = (lefts >= 2) & (rights >= 2) & (lefts.astype(np.int64) * rights == dots)
-    if not complete.any():
-        return []
-    chosen = np.flatnonzero(complete[of_left[left_ids]])
-    found = []
-    for _, places in _split(of_left[left_ids[chosen]]):
-        members = chosen[places]
-        ls, at_left = _renumbered(left_ids[members])
-        rs, at_right = _renumbered(right_ids[members])
-        table = np.full((len(ls), len(rs)), -1, dtype=np.int64)
-        table[at_left, at_right] = members
-        if (table < 0).any():  # the same dot twice
-            continue
-        rows, columns = left[left_firsts[ls]], right[right_firsts[rs]]
-        left_is_faster = left_ids[members[0]] != left_ids[members[1]]
-        found.append((table.T, columns, rows) if left_is_faster else (table, rows, columns))
-    return found
-
-
-def _components(left_ids: Ints, right_ids: Ints, lefts: int, rights: int) -> tuple[Ints, Ints]:
-    """Number the connected components; returned for each left and for each right tuple."""
-    parent = list(range(lefts + rights))
-
-    def root(x: int) -> int:
-        while parent[x] != x:
-            parent[x] = parent[parent[x]]
-            x = parent[x]
-        return x
-
-    pairs = np.unique(left_ids.astype(np.int64) * rights + right_ids)
-    for a, b in zip((pairs // rights).tolist(), (pairs % rights).tolist(), strict=True):
-        p, q = root(a), root(b + lefts)
-        if p != q:
-            parent[q] = p
-    roots = np.array([root(x) for x in range(lefts + rights)], dtype=np.int64)
-    return roots[:lefts], roots[lefts:]
-
-
-def _is_shuffled(rows: Ints) -> bool:
-    """Tell whether some rows have the same elements in another order."""
-    mixed = rows.astype(np.uint64) * _weights(1)[0]
-    sums = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
-    return len(np.unique(sums)) < len(_interned(rows)[0])
-
-
-@cache
-def _weights(count: int) -> Any:
-    rng = np.random.default_rng(12345)  # any numbers will do: rows that differ must not collide
-    return rng.integers(1, 2**62, size=count, dtype=np.uint64) | np.uint64(1)
-
-
-def _interned(rows: Ints) -> tuple[Ints, Ints]:
-    """Number the different rows of a table in order; return where each first stands, and all."""
-    keys = (rows.astype(np.uint64) * _weights(rows.shape[1])).sum(axis=1, dtype=np.uint64)
-    firsts, ids = _renumbered_at(keys)
-    if (rows[firsts[ids]] != rows).any():  # they did collide
-        _, keys = np.unique(rows, axis=0, return_inverse=True)
-        firsts, ids = _renumbered_at(keys.ravel())
-    return firsts, ids
-
-
-def _renumbered_at(keys: Any) -> tuple[Ints, Ints]:
-    """Number keys in order of appearance; return where each first stands, and all numbers."""
-    _, firsts, ids = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(firsts)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return firsts[order], place[ids.ravel()]
-
-
-def _renumbered(ids: Ints) -> tuple[Ints, Ints]:
-    firsts, numbers = _renumbered_at(ids)
-    return ids[firsts], numbers
+    return [items.part(at) for _, at in by_key(lengths)]
 
 
 # ---- slots ---------------------------------------------------------------------------------------
