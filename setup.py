@@ -1,8 +1,8 @@
 """Compile the engine where that is possible; `pyproject.toml` says everything else.
 
-Some rooms of the engine, `node.py`, `scalar.py` and others, are plain Python. With Cython and a C
+Some modules of the engine, `node.py`, `scalar.py` and others, are plain Python. With Cython and a C
 compiler they become extension modules of the same names; without, or with MINIGRAD_PURE=1, they are
-installed as they are. `native/vm.c`, the machine that runs compiled programs, is built along with
+installed as they are. `native/vm/`, the machine that runs compiled programs, is built along with
 them.
 
 MINIGRAD_CFLAGS holds flags for the compiler and the linker that come after all others: CI builds
@@ -148,17 +148,17 @@ def _are_of_other_directives() -> bool:
 
 def machine() -> Extension:
     """Describe the extension that runs compiled programs."""
-    native = PACKAGE / "native"
+    files = sorted(str(path.relative_to(ROOT)) for path in (PACKAGE / "native/vm").rglob("*.[ch]"))
     return Extension(
         "minigrad._vm",
-        ["src/minigrad/native/vm.c"],
+        [path for path in files if path.endswith(".c")],
         include_dirs=["src/minigrad/native"],
-        depends=sorted(str(path.relative_to(ROOT)) for path in native.glob("*.h")),
+        depends=files,
         libraries=["m"],
         # -Wno-psabi: vectors are never handed to a function of another file.
         extra_compile_args=[
             *("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
-            *("-Wno-psabi", "-Wno-unused-function"),
+            *("-Wno-psabi", "-Wno-unused-function", "-fvisibility=hidden"),
         ],
     )
 

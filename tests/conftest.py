@@ -34,10 +34,10 @@ def sources(folder):
     }
     # Their headers are printed by Python; see `header_texts` in setup.py.
     rules = [folder / "core" / "ops.py", *(folder / "codegen").glob("*.py")]
-    found["scalar"] += [*rules, native / "slab.h"]
-    found["core.parameters"] += [native / "parameters.h"]
-    found["compiler.tracing.unchanged"] += [native / "unchanged.h"]
-    found["_vm"] = [*rules, native / "vm.c", *native.glob("v*.h")]
+    found["scalar"] += [*rules, native / "nodes" / "slab.h"]
+    found["core.parameters"] += [native / "nodes" / "parameters.h"]
+    found["compiler.tracing.unchanged"] += [native / "tracing" / "unchanged.h"]
+    found["_vm"] = [*rules, *(native / "vm").rglob("*.[ch]")]
     setup = Path(__file__).parent.parent / "setup.py"  # the flags
     return {name: [*paths, setup] for name, paths in found.items()}
 

@@ -35,7 +35,7 @@ ORDER = [
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
-MACHINE = ("_vm",)  # native/vm.c, if it was built
+MACHINE = ("_vm",)  # native/vm/, if it was built
 
 # Engines and programs for learners, which are copied, read or examined, but belong to no folder.
 MATERIAL = ("check/doctor/sound/", "lab/engines/", "lab/probes/", "lab/versions/v")

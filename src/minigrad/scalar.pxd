@@ -16,7 +16,7 @@ cdef extern from "minigrad_ops.h":
     const partial_rule2 first2[1]
     const partial_rule2 second2[1]
 
-cdef extern from "slab.h":
+cdef extern from "nodes/slab.h":
     int install_slab(object sample, object operand, Py_ssize_t behind_links,
                      Py_ssize_t attributes) except -1
     void open_slab(object kind)

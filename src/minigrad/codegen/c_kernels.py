@@ -2,7 +2,7 @@
 
 Each rule is run once on terms, as for the header of the compiled engine, and printed for vectors: a
 choice computes both sides and selects by mask, unless one of them is rare: then it is computed if a
-lane asks for it. Every function is that of `native/vecmath.h`. A
+lane asks for it. Every function is that of `native/vm/isa/vecmath.h`. A
 kernel loads the operands that its formula reads, a vector at a time, and stores the result:
 
     map_tanh   out[i] = tanh(a[i])            one for each op in `MAPS`
@@ -145,7 +145,7 @@ def header() -> str:
 
 
 _HEAD = """/* Made from the op table by minigrad/codegen/c_kernels.py; do not edit. */
-#include "vecmath.h"
+#include "vm/isa/vecmath.h"
 """
 
 _SWITCHES = """/* out[i] = op(a[i], b[i], c[i]) */

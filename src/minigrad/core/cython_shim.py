@@ -67,7 +67,7 @@ def trashcan(on: bool) -> Callable[[C], C]:
     return lambda kind: kind
 
 
-# What native/slab.h does for the compiled engine; uncompiled, Python's collector does its best.
+# What native/nodes/slab.h does for the compiled engine; uncompiled, Python's collector does its best.
 
 
 def place_nodes(sample: object, operand: object) -> None:
@@ -118,7 +118,7 @@ def set_at_once(nodes: Any, field: str, numbers: Any) -> None:
     deque(map(setattr, nodes, repeat(field), numbers), maxlen=0)
 
 
-# What native/unchanged.h does; no may be wrong, for somebody looks closer then, yes is not.
+# What native/tracing/unchanged.h does; no may be wrong, for somebody looks closer then, yes is not.
 
 
 def first_other(ways: bytes, places: list[Any], then: list[Any], at: int) -> int:

@@ -6,7 +6,7 @@ cdef class Extras:
     cdef public object label, op, operands, partials, prev, given, source, custom_backward
 
 cdef class Node:
-    # native/slab.h knows this layout: two operands and the extras right before the mark.
+    # native/nodes/slab.h knows this layout: two operands and the extras right before the mark.
     cdef Node _a, _b
     cdef readonly Extras _extras
     cdef long long _mark

@@ -5,7 +5,7 @@ from libc.math cimport sqrt
 
 from .node cimport Node
 
-cdef extern from "parameters.h":
+cdef extern from "nodes/parameters.h":
     void *item_at(object values, Py_ssize_t k)
     void *of_kind(object values, Py_ssize_t k, void **known, object kind)
 

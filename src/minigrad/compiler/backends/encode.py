@@ -8,7 +8,7 @@ of three loops, (d0, d1, d2), and an operand says how far its slot moves in each
     cells     base + index[(i0*d1 + i1)*d2 + i2]
 
 The nest is chosen here: loops that all operands walk through in one stride become one, and the
-innermost is one along which results follow each other in memory. `native/vm.c` checks everything
+innermost is one along which results follow each other in memory. `native/vm/program.c` checks everything
 again when it loads the words. Start at `encode`.
 """
 
@@ -29,7 +29,7 @@ __all__ = ["Code", "encode"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# What the machine does; native/vm_program.h has the same list.
+# What the machine does; native/vm/program.h has the same list.
 _KINDS = ("each", "map", "vjp", "sum", "dot", "mm", "max", "argmax", "take", "put", "get", "fill")
 # Element by element without a kernel: = a, = -a, = a+b, = a-b, = a*b, += a, -= a, += a*b.
 _EACH = ("copy", "neg", "add", "sub", "mul", "gain", "lose", "gain_mul")

@@ -1,6 +1,6 @@
 # C types for unchanged.py; see there.
 
-cdef extern from "unchanged.h":
+cdef extern from "tracing/unchanged.h":
     Py_ssize_t first_other(bytes ways, list places, list then, Py_ssize_t at)
     Py_ssize_t first_new_meaning(list spaces, list words, list then, object missing, Py_ssize_t at)
     object own_attributes(object thing)

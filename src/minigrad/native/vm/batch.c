@@ -1,4 +1,9 @@
-/* Machine.batch, part of vm.c: rows `start` … `stop` of the data, a block of lanes at a time. */
+/* Machine.batch: rows `start` … `stop` of the data, a block of lanes at a time. */
+
+#include "vm.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     Py_buffer view;
@@ -141,25 +146,20 @@ static int run_job(const Machine *machine, const Job *job, const double *values,
     return 0;
 }
 
+/* Get the slots to be summed over rows, and where their totals go; `views` are released in any case. */
 static int get_sums(Job *job, PyObject *sums, PyObject *totals, long size, Py_buffer views[2])
 {
-    if (get_buffer(sums, &views[0], 'q', 0, "sums"))
+    if (get_buffer(sums, &views[0], 'q', 0, "sums")
+        || get_buffer(totals, &views[1], 'd', 1, "totals"))
         return -1;
-    if (get_buffer(totals, &views[1], 'd', 1, "totals")) {
-        PyBuffer_Release(&views[0]);
-        return -1;
-    }
     job->sums = views[0].buf, job->totals = views[1].buf;
     job->sum_count = length_of(&views[0]);
     int fits = job->sum_count == length_of(&views[1]);
     for (long k = 0; k < job->sum_count && fits; k++)
         fits = job->sums[k] >= 0 && job->sums[k] < size;
-    if (fits)
-        return 0;
-    PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
-    PyErr_SetString(PyExc_ValueError, "batch: sums that lie outside the buffer.");
-    return -1;
+    if (!fits)
+        PyErr_SetString(PyExc_ValueError, "batch: sums that lie outside the buffer.");
+    return fits ? 0 : -1;
 }
 
 /* Everything is at hand: allocate, and run without the global lock. */
@@ -192,7 +192,7 @@ static PyObject *do_job(Machine *machine, Job *job, const double *values)
     Py_RETURN_NONE;
 }
 
-static PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count)
+PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     Machine *machine = (Machine *)self;
     const long size = machine->plan.size;
@@ -209,26 +209,22 @@ static PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t
     if (job.start < 0 || job.stop < job.start || job.lanes < 8 || job.lanes > 4096 || job.lanes % 8)
         return PyErr_Format(PyExc_ValueError, "batch: rows %ld to %ld in %ld lanes.", job.start,
                             job.stop, job.lanes);
-    Py_buffer view, sums[2];
+    Py_buffer view, sums[2] = {0};
     PyObject *result = NULL;
     if (get_values(machine, args[0], &view))
         return NULL;
     job.column_count = get_columns(args[4], &job.columns, job.stop, size, 0);
-    if (job.column_count >= 0) {
+    if (job.column_count >= 0)
         job.output_count = get_columns(args[5], &job.outputs, job.stop, size, 1);
-        if (job.output_count >= 0) {
-            if (!get_sums(&job, args[6], args[7], size, sums)) {
-                if (!get_guards(args[8], &job.guards, size)) {
-                    result = do_job(machine, &job, view.buf);
-                    release_guards(&job.guards);
-                }
-                PyBuffer_Release(&sums[0]);
-                PyBuffer_Release(&sums[1]);
-            }
-            release_columns(job.outputs, job.output_count);
-        }
-        release_columns(job.columns, job.column_count);
-    }
+    if (job.column_count >= 0 && job.output_count >= 0
+        && !get_sums(&job, args[6], args[7], size, sums)
+        && !get_guards(args[8], &job.guards, size))
+        result = do_job(machine, &job, view.buf);
+    release_guards(&job.guards);
+    PyBuffer_Release(&sums[0]);
+    PyBuffer_Release(&sums[1]);
+    release_columns(job.outputs, job.output_count);
+    release_columns(job.columns, job.column_count);
     PyBuffer_Release(&view);
     return result;
 }

@@ -1,120 +1,23 @@
 /* minigrad._vm: runs the programs of minigrad.compiler.
 
-   load(words, pool, numbers, size, isa) decodes and checks a program (vm_program.h), writes short
-   instructions out once more (vm_stream.h), and returns a Machine, which runs it in buffers of the
-   caller's: `run` and `step` for one row of data, `batch` for many. The machine proper, vm_body.h,
-   stands here up to three times, compiled for different instruction sets; `load` takes the best
-   that this processor has. No function of the Python API is called while a program runs. */
+   load(words, pool, numbers, size, isa) decodes and checks a program (program.c), writes short
+   instructions out once more (stream.c), and returns a Machine, which runs it in buffers of the
+   caller's: `run` and `step` (step.c) for one row of data, `batch` (batch.c) for many. The machine
+   proper, isa/body.h, is compiled for several instruction sets (isas.c); `load` takes the best that
+   this processor has. No function of the Python API is called while a program runs. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "vm.h"
+
 #include <stdio.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "vm_program.h"
-
-#define ALWAYS inline __attribute__((always_inline))
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define SHUFFLE __builtin_shufflevector
-#endif
-#endif
-
-typedef struct {
-    const char *name;
-    int (*run)(const Plan *, double *, double *, Fault *);
-    int (*run_lanes)(const Plan *, double *, long, double *, Fault *);
-    void (*sgd)(long, double *, const double *, double *, double, double, int, double);
-    void (*adam)(long, double *, const double *, double *, double *, double, double, double, double,
-                 double, double, double);
-    int (*all_finite)(long, const double *);
-} Isa;
-
-#define ISA(name) \
-    {#name, run_##name, run_lanes_##name, sgd_##name, adam_##name, all_finite_##name}
-
-/* clang has no such pragma; it gets what its flags ask for */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define MANY_ISAS 1
-#include <immintrin.h>
-#else
-#define MANY_ISAS 0
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
-#endif
-
-#define LANES 2
-#define KERNEL(name) name##_baseline
-#include "minigrad_kernels.h"
-#include "vm_body.h"
-#undef LANES
-#undef KERNEL
-
-#if MANY_ISAS
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#define LANES 4
-#define KERNEL(name) name##_avx2
-#include "minigrad_kernels.h"
-#include "vm_body.h"
-#undef LANES
-#undef KERNEL
-#pragma GCC pop_options
-
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
-#define LANES 8
-#define KERNEL(name) name##_avx512
-#include "minigrad_kernels.h"
-#include "vm_body.h"
-#undef LANES
-#undef KERNEL
-#pragma GCC pop_options
-#endif
-
-static const Isa isas[] = {
-#if MANY_ISAS
-    ISA(avx512),
-    ISA(avx2),
-#endif
-    ISA(baseline),
-};
-enum { ISAS = sizeof(isas) / sizeof(isas[0]) };
-
-static int is_here(const Isa *isa)
-{
-#if MANY_ISAS
-    if (!strcmp(isa->name, "avx512"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
-               && __builtin_cpu_supports("avx512vl");
-    if (!strcmp(isa->name, "avx2"))
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#endif
-    (void)isa;
-    return 1;
-}
-
 /* ---- machines ---- */
-
-typedef struct {
-    PyObject_HEAD
-    Plan plan;
-    const Isa *isa;
-    double *scratch; /* of one run; a second run at the same time makes its own */
-    int busy;
-    int64_t *finite; /* pairs: ranges of slots, the end excluded, whose numbers must be finite */
-    long finite_count;
-} Machine;
-
-enum { NOT_FINITE = -2 }; /* as in compiler/program.py; -1 is: all is well */
 
 /* Programs shorter than this keep the global lock: handing it on would take longer. */
 static const double BRIEF = 1e6;
 
-static double *aligned(size_t count)
+double *aligned(size_t count)
 {
     void *found = NULL;
     return posix_memalign(&found, 64, (count + 8) * sizeof(double)) ? NULL : found;
@@ -133,8 +36,7 @@ static void machine_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Get a contiguous buffer of doubles ('d') or of 32- or 64-bit integers ('i', 'q'). */
-static int get_buffer(PyObject *from, Py_buffer *view, char kind, int writable, const char *what)
+int get_buffer(PyObject *from, Py_buffer *view, char kind, int writable, const char *what)
 {
     const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
     if (PyObject_GetBuffer(from, view, flags))
@@ -151,12 +53,7 @@ static int get_buffer(PyObject *from, Py_buffer *view, char kind, int writable, 
     return -1;
 }
 
-static long length_of(const Py_buffer *view)
-{
-    return (long)(view->len / view->itemsize);
-}
-
-static int get_values(Machine *machine, PyObject *from, Py_buffer *view)
+int get_values(Machine *machine, PyObject *from, Py_buffer *view)
 {
     if (get_buffer(from, view, 'd', 1, "values"))
         return -1;
@@ -168,7 +65,7 @@ static int get_values(Machine *machine, PyObject *from, Py_buffer *view)
     return -1;
 }
 
-static void raise_fault(const Fault *fault)
+void raise_fault(const Fault *fault)
 {
     static const char *const names[KINDS] = {[TAKE] = "take", [PUT] = "put", [GET] = "get"};
     char text[100];
@@ -177,7 +74,7 @@ static void raise_fault(const Fault *fault)
     PyErr_SetString(PyExc_IndexError, text);
 }
 
-static int run_once(Machine *machine, double *values)
+int run_once(Machine *machine, double *values)
 {
     Fault fault = {0, 0.0, 0};
     int result;
@@ -217,8 +114,7 @@ static PyObject *machine_run(PyObject *self, PyObject *from)
     Py_RETURN_NONE;
 }
 
-/* Whether all numbers that must be finite are; slots are `lanes` numbers apart. */
-static int is_finite(const Machine *machine, const double *values, long lanes)
+int is_finite(const Machine *machine, const double *values, long lanes)
 {
     for (long k = 0; k < machine->finite_count; k++) {
         const long first = machine->finite[2 * k], end = machine->finite[2 * k + 1];
@@ -227,9 +123,6 @@ static int is_finite(const Machine *machine, const double *values, long lanes)
     }
     return 1;
 }
-
-#include "vm_step.h"
-#include "vm_batch.h"
 
 static PyObject *machine_isa(PyObject *self, void *closure)
 {
@@ -264,43 +157,6 @@ static PyTypeObject *machine_type;
 
 /* ---- loading ---- */
 
-static const char *decode(Plan *plan, const Py_buffer *words, const Py_buffer *pool,
-                          const Py_buffer *numbers)
-{
-    const int64_t *w = words->buf;
-    const long length = length_of(words);
-    long at = 0, count = 0;
-    for (; at < length; count++) {
-        if (length - at < HEAD_WORDS || w[at + 8] < 0 || w[at + 8] > MOST_REFS
-            || length - at < HEAD_WORDS + w[at + 8] * REF_WORDS)
-            return "words that end too soon";
-        at += HEAD_WORDS + (long)w[at + 8] * REF_WORDS;
-    }
-    if (count > INT32_MAX) /* the stream has 32 bits for the place of one */
-        return "too many behind it";
-    plan->codes = calloc(count ? count : 1, sizeof(Code));
-    plan->pool = malloc(pool->len ? pool->len : 1);
-    if (!plan->codes || !plan->pool)
-        return "no memory";
-    if (pool->len)
-        memcpy(plan->pool, pool->buf, pool->len);
-    plan->scratch = (MOST_REFS + 1) * CHUNK;
-    for (at = 0; plan->count < count; plan->count++) {
-        Code *c = &plan->codes[plan->count];
-        const char *wrong =
-            decode_one(c, w + at, plan, length_of(pool), numbers->buf, length_of(numbers));
-        if (wrong)
-            return wrong;
-        if (c->kind == MM)
-            c->swap = mm_cost(c, 1) < mm_cost(c, 0);
-        const size_t needed = scratch_of(c);
-        plan->scratch = needed > plan->scratch ? needed : plan->scratch;
-        plan->work += 30.0 + (double)c->d0 * c->d1 * c->d2;
-        at += HEAD_WORDS + c->refs * REF_WORDS;
-    }
-    return write_stream(&plan->stream, plan->codes, count) < 0 ? "no memory" : NULL;
-}
-
 /* Remember which ranges of slots must be finite. */
 static int keep_finite(Machine *machine, PyObject *from)
 {
@@ -332,31 +188,23 @@ static PyObject *load(PyObject *module, PyObject *arguments)
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOOn|zO:load", &words, &pool, &numbers, &size, &name, &finite))
         return NULL;
-    const Isa *isa = NULL;
-    for (int k = 0; k < ISAS && !isa; k++)
-        if (is_here(&isas[k]) && (!name || !strcmp(name, isas[k].name)))
-            isa = &isas[k];
+    const Isa *isa = supported_isa(0);
+    for (int k = 1; isa && name && strcmp(name, isa->name); k++)
+        isa = supported_isa(k);
     if (!isa)
         return PyErr_Format(PyExc_ValueError, "load: this processor has no %s.", name);
     if (size < 0 || size > INT32_MAX)
         return PyErr_Format(PyExc_ValueError, "load: a program of %zd slots.", size);
-    Py_buffer w, p, x;
-    if (get_buffer(words, &w, 'q', 0, "words"))
-        return NULL;
-    if (get_buffer(pool, &p, 'i', 0, "pool")) {
-        PyBuffer_Release(&w);
-        return NULL;
-    }
-    if (get_buffer(numbers, &x, 'd', 0, "numbers")) {
-        PyBuffer_Release(&w);
-        PyBuffer_Release(&p);
-        return NULL;
-    }
-    Machine *machine = (Machine *)machine_type->tp_alloc(machine_type, 0);
+    Machine *machine = NULL;
+    Py_buffer w = {0}, p = {0}, x = {0};
+    if (!get_buffer(words, &w, 'q', 0, "words") && !get_buffer(pool, &p, 'i', 0, "pool")
+        && !get_buffer(numbers, &x, 'd', 0, "numbers"))
+        machine = (Machine *)machine_type->tp_alloc(machine_type, 0);
     if (machine) {
         machine->isa = isa;
         machine->plan.size = (long)size;
-        const char *wrong = decode(&machine->plan, &w, &p, &x);
+        const Words all = {w.buf, p.buf, x.buf, length_of(&w), length_of(&p), length_of(&x)};
+        const char *wrong = decode(&machine->plan, &all);
         if (!wrong && !(machine->scratch = aligned(machine->plan.scratch)))
             wrong = "no memory";
         if (wrong)
@@ -375,9 +223,10 @@ static PyObject *list_isas(PyObject *module, PyObject *nothing)
 {
     (void)module, (void)nothing;
     PyObject *found = PyList_New(0);
-    for (int k = 0; found && k < ISAS; k++) {
-        PyObject *name = is_here(&isas[k]) ? PyUnicode_FromString(isas[k].name) : NULL;
-        if (name && PyList_Append(found, name))
+    const Isa *isa;
+    for (int k = 0; found && (isa = supported_isa(k)); k++) {
+        PyObject *name = PyUnicode_FromString(isa->name);
+        if (!name || PyList_Append(found, name))
             Py_CLEAR(found);
         Py_XDECREF(name);
     }
@@ -390,15 +239,12 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_vm", "Runs compiled programs; see vm.c.", -1, functions,
+    PyModuleDef_HEAD_INIT, "_vm", "Runs compiled programs; see module.c.", -1, functions,
     NULL, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__vm(void)
 {
-#if MANY_ISAS
-    __builtin_cpu_init();
-#endif
     PyObject *module = PyModule_Create(&definition);
     if (module && !(machine_type = (PyTypeObject *)PyType_FromSpec(&machine_spec)))
         Py_CLEAR(module);

@@ -1,69 +1,11 @@
-/* The words of a program, as compiler/backends/encode.py writes them: decoded once, and checked so that no
-   program, however wrong, reads or writes outside its buffers.
+/* Decodes the words of a program (program.h has their form), once, and checks them so that no
+   program, however wrong, reads or writes outside its buffers. */
 
-   Every instruction is a nest of three loops (d0, d1, d2); an operand says how its slot moves:
-       AFFINE  base + i0*s0 + i1*s1 + i2*s2
-       ROWS    base + index[i0*d1 + i1] + i2*s2
-       CELLS   base + index[(i0*d1 + i1)*d2 + i2]
-   A product of matrices is (m, n, k): its factors move by s0 along their rows and by s2 along the
-   terms, its results by s0 along i and s1 along j. */
-
-#ifndef MINIGRAD_VM_PROGRAM_H
-#define MINIGRAD_VM_PROGRAM_H
+#include "program.h"
 
 #include <limits.h>
-#include <math.h>
-#include <stdint.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { EACH, MAP, VJP, SUM, DOT, MM, MAX, ARGMAX, TAKE, PUT, GET, FILL, KINDS };
-enum { COPY, NEG, ADD, SUB, MUL, GAIN, LOSE, GAIN_MUL, EACHES };
-enum { AFFINE, ROWS, CELLS };
-enum { STORES = 1, REPEATS = 2 }; /* REPEATS: results of a product share slots */
-
-enum {
-    HEAD_WORDS = 9, /* kind op which flags d0 d1 d2 number operands */
-    REF_WORDS = 6,  /* form base s0 s1 s2 index */
-    MOST_REFS = 6,
-    CHUNK = 512,    /* elements that are gathered at once */
-    WIDEST = 8      /* lanes of the widest vectors */
-};
-
-typedef struct {
-    int form;
-    int flat; /* the elements follow each other in memory */
-    long base, s0, s1, s2;
-    const int32_t *index;
-} Ref;
-
-typedef struct {
-    int kind, op, which, flags, refs;
-    int swap; /* a product is computed as its transpose */
-    long d0, d1, d2;
-    double number;
-    Ref r[MOST_REFS]; /* the result first */
-} Code;
-
-#include "vm_stream.h"
-
-typedef struct {
-    long count;
-    Code *codes;
-    Stream stream;
-    int32_t *pool;
-    long size;
-    size_t scratch; /* doubles that a run needs besides its values */
-    double work;    /* roughly, elements that a run touches */
-} Plan;
-
-/* What went wrong in a run: an index that is no row. */
-typedef struct {
-    int kind;
-    double index;
-    long rows;
-} Fault;
 
 /* ---- checks ---- */
 
@@ -147,12 +89,11 @@ static size_t scratch_of(const Code *c)
 
 /* ---- decoding ---- */
 
-static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, long pool,
-                              const double *numbers, long number_count)
+static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, const Words *words)
 {
     /* all elements of an instruction are counted in a long */
     const int64_t most = (int64_t)1 << 31, longest = LONG_MAX < most ? LONG_MAX : most << 8;
-    if (w[0] < 0 || w[0] >= KINDS || w[7] < 0 || w[7] >= number_count)
+    if (w[0] < 0 || w[0] >= KINDS || w[7] < 0 || w[7] >= words->number_count)
         return "an unknown kind of instruction";
     for (int k = 4; k < 7; k++)
         if (w[k] < 1 || w[k] > most)
@@ -165,7 +106,7 @@ static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, long 
         return "an unknown operation";
     c->kind = (int)w[0], c->op = (int)w[1], c->which = (int)w[2], c->flags = (int)w[3];
     c->d0 = w[4], c->d1 = w[5], c->d2 = w[6];
-    c->number = numbers[w[7]];
+    c->number = words->numbers[w[7]];
     c->refs = (int)w[8];
     if (c->kind == EACH && (c->op >= EACHES || c->refs != 2 + is_binary(c->op)))
         return "the wrong number of operands";
@@ -177,7 +118,7 @@ static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, long 
             return "an unknown form of operand";
         r->form = (int)v[0];
         r->base = v[1], r->s0 = v[2], r->s1 = v[3], r->s2 = v[4];
-        if (v[0] != AFFINE && (v[5] < 0 || v[5] > pool))
+        if (v[0] != AFFINE && (v[5] < 0 || v[5] > words->pool_length))
             return "an index array outside the pool";
         r->index = r->form == AFFINE ? NULL : plan->pool + v[5];
         if (c->kind == MM && (k == 1 || k == 2))
@@ -185,7 +126,7 @@ static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, long 
         else if (c->kind == MM)
             l2 = 1;
         /* one loop: operands that are not walked along the terms have no stride there */
-        const char *wrong = check_ref(r, l0, l1, l2, v[5], pool, plan->size);
+        const char *wrong = check_ref(r, l0, l1, l2, v[5], words->pool_length, plan->size);
         if (wrong)
             return wrong;
         r->flat = r->form == AFFINE && r->s2 == 1 && (l1 == 1 || r->s1 == l2)
@@ -196,4 +137,37 @@ static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, long 
     return NULL;
 }
 
-#endif
+const char *decode(Plan *plan, const Words *words)
+{
+    const int64_t *w = words->words;
+    const long length = words->length;
+    long at = 0, count = 0;
+    for (; at < length; count++) {
+        if (length - at < HEAD_WORDS || w[at + 8] < 0 || w[at + 8] > MOST_REFS
+            || length - at < HEAD_WORDS + w[at + 8] * REF_WORDS)
+            return "words that end too soon";
+        at += HEAD_WORDS + (long)w[at + 8] * REF_WORDS;
+    }
+    if (count > INT32_MAX) /* the stream has 32 bits for the place of one */
+        return "too many behind it";
+    plan->codes = calloc(count ? count : 1, sizeof(Code));
+    plan->pool = malloc(words->pool_length * sizeof(int32_t) + 1);
+    if (!plan->codes || !plan->pool)
+        return "no memory";
+    if (words->pool_length)
+        memcpy(plan->pool, words->pool, words->pool_length * sizeof(int32_t));
+    plan->scratch = (MOST_REFS + 1) * CHUNK;
+    for (at = 0; plan->count < count; plan->count++) {
+        Code *c = &plan->codes[plan->count];
+        const char *wrong = decode_one(c, w + at, plan, words);
+        if (wrong)
+            return wrong;
+        if (c->kind == MM)
+            c->swap = mm_cost(c, 1) < mm_cost(c, 0);
+        const size_t needed = scratch_of(c);
+        plan->scratch = needed > plan->scratch ? needed : plan->scratch;
+        plan->work += 30.0 + (double)c->d0 * c->d1 * c->d2;
+        at += HEAD_WORDS + c->refs * REF_WORDS;
+    }
+    return write_stream(&plan->stream, plan->codes, count) < 0 ? "no memory" : NULL;
+}

@@ -1,4 +1,9 @@
-/* Machine.step, part of vm.c: what a training loop does between two glances at the loss. */
+/* Machine.step: copy inputs in, run, check the guards, update the parameters. */
+
+#include "vm.h"
+
+#include <math.h>
+#include <string.h>
 
 /* Copy numbers, a buffer or a sequence, to the values from `slot` on. */
 static int copy_in(double *values, long size, long slot, PyObject *numbers)
@@ -55,52 +60,36 @@ static int copy_inputs(double *values, long size, PyObject *inputs)
 
 /* ---- guards ---- */
 
-typedef struct {
-    Py_buffer slots, numbers;
-    long count;
-} Guards;
-
-static int get_guards(PyObject *from, Guards *guards, long size)
+int get_guards(PyObject *from, Guards *guards, long size)
 {
-    guards->count = 0;
+    *guards = (Guards){0};
     if (from == Py_None)
         return 0;
     if (!PyTuple_Check(from) || PyTuple_GET_SIZE(from) != 2) {
         PyErr_SetString(PyExc_TypeError, "guards are a pair (slots, numbers).");
         return -1;
     }
-    if (get_buffer(PyTuple_GET_ITEM(from, 0), &guards->slots, 'q', 0, "guards"))
-        return -1;
-    if (get_buffer(PyTuple_GET_ITEM(from, 1), &guards->numbers, 'd', 0, "guards")) {
-        PyBuffer_Release(&guards->slots);
-        return -1;
+    int fits = !get_buffer(PyTuple_GET_ITEM(from, 0), &guards->slots, 'q', 0, "guards")
+               && !get_buffer(PyTuple_GET_ITEM(from, 1), &guards->numbers, 'd', 0, "guards");
+    if (fits) {
+        guards->count = length_of(&guards->slots);
+        fits = guards->count == length_of(&guards->numbers);
+        for (long k = 0; k < guards->count && fits; k++) {
+            const int64_t slot = ((const int64_t *)guards->slots.buf)[k];
+            fits = slot >= 0 && slot < size;
+        }
+        if (!fits)
+            PyErr_SetString(PyExc_ValueError, "guards that lie outside the buffer.");
     }
-    const long count = length_of(&guards->slots);
-    int fits = count == length_of(&guards->numbers);
-    for (long k = 0; k < count && fits; k++) {
-        const int64_t slot = ((const int64_t *)guards->slots.buf)[k];
-        fits = slot >= 0 && slot < size;
-    }
-    if (!fits) {
-        PyBuffer_Release(&guards->slots);
-        PyBuffer_Release(&guards->numbers);
-        PyErr_SetString(PyExc_ValueError, "guards that lie outside the buffer.");
-        return -1;
-    }
-    guards->count = count;
-    if (!count) {
-        PyBuffer_Release(&guards->slots);
-        PyBuffer_Release(&guards->numbers);
-    }
-    return 0;
+    if (!fits)
+        release_guards(guards);
+    return fits ? 0 : -1;
 }
 
-static void release_guards(Guards *guards)
+void release_guards(Guards *guards)
 {
-    if (guards->count) {
-        PyBuffer_Release(&guards->slots);
-        PyBuffer_Release(&guards->numbers);
-    }
+    PyBuffer_Release(&guards->slots);
+    PyBuffer_Release(&guards->numbers);
 }
 
 /* Two numbers are the same if their bits are, or both are nan. */
@@ -109,8 +98,7 @@ static int is_same(double x, double y)
     return !memcmp(&x, &y, sizeof x) || (x != x && y != y);
 }
 
-/* The first guard that fails, or -1; `lane` of lanes, slots being `lanes` apart. */
-static long failed_guard(const Guards *guards, const double *values, long lanes, long lane)
+long failed_guard(const Guards *guards, const double *values, long lanes, long lane)
 {
     for (long k = 0; k < guards->count; k++) {
         const int64_t slot = ((const int64_t *)guards->slots.buf)[k];
@@ -121,11 +109,6 @@ static long failed_guard(const Guards *guards, const double *values, long lanes,
 }
 
 /* ---- optimisers ---- */
-
-static int is_range(long first, long count, long size)
-{
-    return first >= 0 && count >= 0 && first <= size && count <= size - first;
-}
 
 /* Move the parameters, and count the step in the same breath: no signal comes in between. */
 static int update(Machine *machine, double *values, PyObject *optimiser)
@@ -180,7 +163,7 @@ static int update(Machine *machine, double *values, PyObject *optimiser)
     return result;
 }
 
-static PyObject *machine_step(PyObject *self, PyObject *const *args, Py_ssize_t count)
+PyObject *machine_step(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     Machine *machine = (Machine *)self;
     if (count != 4 || !(args[3] == Py_None || PyTuple_Check(args[3])))

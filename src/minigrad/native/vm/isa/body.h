@@ -1,8 +1,8 @@
-/* The machine for one row of data, once per instruction set: vm.c defines KERNEL and LANES and
+/* The machine for one row of data, once per instruction set: isas.c defines KERNEL and LANES and
    includes this file. Values are one number per slot; vectors run along the innermost loop.
 
-   vm_each.h has arithmetic, vm_sums.h sums, vm_matrix.h products of matrices, and vm_lanes.h the
-   machine for many rows at once; `run`, in vm_brief.h, is where to start.
+   elementwise.h has arithmetic, sums.h sums, matrix.h products of matrices, and lanes.h the
+   machine for many rows at once; `run`, in short.h, is where to start.
 
    Operands that do not lie side by side are gathered into chunk buffers first, results scattered
    after. Sums are added in the order of their terms, whatever the vectors: they run over rows. */
@@ -101,7 +101,7 @@ static void KERNEL(spread)(const Ref *r, const Code *c, double *v, long i0, long
     }
 }
 
-#include "vm_each.h"
+#include "elementwise.h"
 
 /* ---- maps and their adjoints: kernels on chunks ---- */
 
@@ -201,11 +201,10 @@ static int KERNEL(choose)(const Code *c, double *v, Fault *fault)
 
 /* ---- programs ---- */
 
-#include "vm_sums.h"
-#include "vm_matrix.h"
-#include "vm_lanes.h"
-
-#include "vm_brief.h"
+#include "sums.h"
+#include "matrix.h"
+#include "lanes.h"
+#include "short.h"
 
 /* ---- what must be finite ---- */
 

@@ -1,4 +1,4 @@
-/* Arithmetic element by element, without kernels, part of vm_body.h: = a, = -a, = a + b, = a - b,
+/* Arithmetic element by element, without kernels, part of body.h: = a, = -a, = a + b, = a - b,
    = a*b, += a, -= a, += a*b, and = number. */
 
 #define EACH_BINARY(A, B)                                   \

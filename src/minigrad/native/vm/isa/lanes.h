@@ -1,4 +1,4 @@
-/* The machine for many rows of data at once, part of vm_body.h: slot s is the `lanes` numbers from
+/* The machine for many rows of data at once, part of body.h: slot s is the `lanes` numbers from
    v + s*lanes on, one per row, and whatever happens to an element happens to all its lanes. */
 
 static ALWAYS double *KERNEL(lane)(const Ref *r, const Code *c, double *v, long lanes, long i0,

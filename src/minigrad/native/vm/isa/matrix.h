@@ -1,9 +1,9 @@
-/* Products of matrices, part of vm_body.h: out(i, j) = start(i, j) + a(i, 0)*b(j, 0) + …
+/* Products of matrices, part of body.h: out(i, j) = start(i, j) + a(i, 0)*b(j, 0) + …
 
    Numbers a(i, k) are broadcast, and b(j …, k) taken a vector at a time, in tiles of a few rows by
    a few vectors that stay in registers while k runs: each sum is added in the order of its terms.
    For that, b must lie side by side along j; where it does not it is packed, transposed. When
-   loading, vm.c chose which of the two factors is broadcast (Code.swap). */
+   loading, program.c chose which of the two factors is broadcast (Code.swap). */
 
 #if LANES == 8
 #define TILE_VECTORS 4

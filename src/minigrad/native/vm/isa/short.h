@@ -1,4 +1,4 @@
-/* A run for one row of data, part of vm_body.h: the brief instructions of a stream (vm_stream.h has
+/* A run for one row of data, part of body.h: the brief instructions of a stream (stream.h has
    their words), and the long ones between them. `run` is where to start. */
 
 /* A vector of operands; loaded one by one into it, as the processor is slow to read in one piece

@@ -1,4 +1,4 @@
-/* Sums and products over terms, and the largest of them, part of vm_body.h. Either rows lie side by
+/* Sums and products over terms, and the largest of them, part of body.h. Either rows lie side by
    side and are added up in vectors, or four rows are taken at a time: their chains of additions,
    each of which waits for the one before, then overlap. */
 

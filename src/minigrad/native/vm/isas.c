@@ -1,0 +1,86 @@
+/* The machine proper, isa/body.h, up to three times: compiled for different instruction sets. */
+
+#include "vm.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ALWAYS inline __attribute__((always_inline))
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define SHUFFLE __builtin_shufflevector
+#endif
+#endif
+
+/* clang has no such pragma; it gets what its flags ask for */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define MANY_ISAS 1
+#include <immintrin.h>
+#else
+#define MANY_ISAS 0
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+#endif
+
+#define LANES 2
+#define KERNEL(name) name##_baseline
+#include "minigrad_kernels.h"
+#include "isa/body.h"
+#undef LANES
+#undef KERNEL
+
+#if MANY_ISAS
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define LANES 4
+#define KERNEL(name) name##_avx2
+#include "minigrad_kernels.h"
+#include "isa/body.h"
+#undef LANES
+#undef KERNEL
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
+#define LANES 8
+#define KERNEL(name) name##_avx512
+#include "minigrad_kernels.h"
+#include "isa/body.h"
+#undef LANES
+#undef KERNEL
+#pragma GCC pop_options
+#endif
+
+#define ROW(name) {#name, run_##name, run_lanes_##name, sgd_##name, adam_##name, all_finite_##name}
+
+/* The best first. */
+static const Isa isas[] = {
+#if MANY_ISAS
+    ROW(avx512),
+    ROW(avx2),
+#endif
+    ROW(baseline),
+};
+
+static int is_supported(const Isa *isa)
+{
+#if MANY_ISAS
+    __builtin_cpu_init();
+    if (!strcmp(isa->name, "avx512"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+               && __builtin_cpu_supports("avx512vl");
+    if (!strcmp(isa->name, "avx2"))
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    (void)isa;
+    return 1;
+}
+
+const Isa *supported_isa(int k)
+{
+    for (size_t n = 0; n < sizeof isas / sizeof isas[0]; n++)
+        if (is_supported(&isas[n]) && k-- == 0)
+            return &isas[n];
+    return NULL;
+}

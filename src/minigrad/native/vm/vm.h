@@ -1,0 +1,83 @@
+/* What the translation units of minigrad._vm share besides programs (program.h): instruction sets,
+   machines, and buffers that come from Python. */
+
+#ifndef MINIGRAD_VM_H
+#define MINIGRAD_VM_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "program.h"
+
+/* ---- instruction sets: isas.c ---- */
+
+typedef struct {
+    const char *name;
+    int (*run)(const Plan *, double *, double *, Fault *);
+    int (*run_lanes)(const Plan *, double *, long, double *, Fault *);
+    void (*sgd)(long, double *, const double *, double *, double, double, int, double);
+    void (*adam)(long, double *, const double *, double *, double *, double, double, double, double,
+                 double, double, double);
+    int (*all_finite)(long, const double *);
+} Isa;
+
+/* Number k of those that this processor has, the best first; NULL behind the last. */
+const Isa *supported_isa(int k);
+
+/* ---- machines: module.c ---- */
+
+typedef struct {
+    PyObject_HEAD
+    Plan plan;
+    const Isa *isa;
+    double *scratch; /* of one run; a second run at the same time makes its own */
+    int busy;
+    int64_t *finite; /* pairs: ranges of slots, the end excluded, whose numbers must be finite */
+    long finite_count;
+} Machine;
+
+enum { NOT_FINITE = -2 }; /* as in compiler/ir/program.py; -1 is: all is well */
+
+/* Memory for `count` doubles and a vector behind them, aligned; NULL if there is none. */
+double *aligned(size_t count);
+
+/* Whether all numbers that must be finite are; slots are `lanes` numbers apart. */
+int is_finite(const Machine *machine, const double *values, long lanes);
+
+/* These return -1 with an exception set if something is wrong. A view that could not be had, or is
+   all zero, may be released as well. */
+
+/* Get a contiguous buffer of doubles ('d') or of 32- or 64-bit integers ('i', 'q'). */
+int get_buffer(PyObject *from, Py_buffer *view, char kind, int writable, const char *what);
+int get_values(Machine *machine, PyObject *from, Py_buffer *view);
+int run_once(Machine *machine, double *values);
+void raise_fault(const Fault *fault);
+
+static inline long length_of(const Py_buffer *view)
+{
+    return (long)(view->len / view->itemsize);
+}
+
+static inline int is_range(long first, long count, long size)
+{
+    return first >= 0 && count >= 0 && first <= size && count <= size - first;
+}
+
+/* ---- methods: step.c and batch.c ---- */
+
+PyObject *machine_step(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+/* Slots, and the numbers that must be found there after a run. */
+typedef struct {
+    Py_buffer slots, numbers;
+    long count;
+} Guards;
+
+int get_guards(PyObject *from, Guards *guards, long size);
+void release_guards(Guards *guards);
+
+/* The first guard that fails, or -1; `lane` of lanes, slots being `lanes` apart. */
+long failed_guard(const Guards *guards, const double *values, long lanes, long lane);
+
+#endif
