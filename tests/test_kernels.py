@@ -35,25 +35,25 @@ PROBE = """
 #include <immintrin.h>
 #endif
 
-#define KERNEL(name) name##_baseline
+#define ISA(name) name##_baseline
 #define LANES 2
 #include "minigrad_kernels.h"
-#undef KERNEL
+#undef ISA
 #undef LANES
 
 #if defined(__x86_64__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
-#define KERNEL(name) name##_avx2
+#define ISA(name) name##_avx2
 #define LANES 4
 #include "minigrad_kernels.h"
-#undef KERNEL
+#undef ISA
 #undef LANES
 #pragma GCC pop_options
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma")
-#define KERNEL(name) name##_avx512
+#define ISA(name) name##_avx512
 #define LANES 8
 #include "minigrad_kernels.h"
 #pragma GCC pop_options
@@ -335,14 +335,14 @@ def test_what_is_said_twice_is_computed_once():
     text = header()
     bodies = {}
     for part in text.split("\n\n"):
-        if part.startswith("APART void KERNEL("):
+        if part.startswith("APART void ISA("):
             bodies[part.split("(")[1].split(")")[0]] = part
     assert len(set(bodies.values())) == len(bodies)
-    usual, rare, *_ = bodies["vjp_atan2_0"].split("if (KERNEL(misses)(")
-    assert (usual.count("KERNEL(hypot)"), rare.count("KERNEL(hypot)")) == (1, 1)
+    usual, rare, *_ = bodies["vjp_atan2_0"].split("if (ISA(misses)(")
+    assert (usual.count("ISA(hypot)"), rare.count("ISA(hypot)")) == (1, 1)
     # What only a rare block reads is loaded there.
-    usual, rare, *_ = bodies["vjp_div_1"].split("if (KERNEL(misses)(")
-    assert "KERNEL(load)(A + i" not in usual
-    assert "KERNEL(load)(A + i" in rare
+    usual, rare, *_ = bodies["vjp_div_1"].split("if (ISA(misses)(")
+    assert "ISA(load)(A + i" not in usual
+    assert "ISA(load)(A + i" in rare
     assert "vjp_sub_0" not in bodies  # the same as that of add: a copy of g
-    assert "KERNEL(store)(out + i, left, g);" in bodies["vjp_add_0"]
+    assert "ISA(store)(out + i, left, g);" in bodies["vjp_add_0"]

@@ -8,8 +8,8 @@ kernel loads the operands that its formula reads, a vector at a time, and stores
     map_tanh   out[i] = tanh(a[i])            one for each op in `MAPS`
     vjp_tanh   out[i] = g[i] * (the slope)    one for each partial; equal ones are shared
 
-The text is included once per instruction set, after `KERNEL` and `LANES` are defined as `vecmath.h`
-says, and gives `KERNEL(map)` and `KERNEL(vjp)`, which switch over `Op.code`. Start at `_kernel`.
+The text is included once per instruction set, after `ISA` and `LANES` are defined as `vecmath.h`
+says, and gives `ISA(map)` and `ISA(vjp)`, which switch over `Op.code`. Start at `_kernel`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _written(term: Term, parts: list[str]) -> str:
     if _is_test(term):
         pattern = pattern.replace("&&", "&").replace("||", "|")
         return f"((M){pattern})".format(*parts)
-    return re.sub(r"^\w+", r"KERNEL(\g<0>)", pattern).format(*parts)
+    return re.sub(r"^\w+", r"ISA(\g<0>)", pattern).format(*parts)
 
 
 class _Formula:
@@ -70,7 +70,7 @@ class _Formula:
             if written in _NUMBERS and written not in names:
                 self.reads.add(written)
                 names[written] = written
-                load = f"KERNEL(load)({written.upper()} + i, left)"
+                load = f"ISA(load)({written.upper()} + i, left)"
                 self.statements.append(f"const V {written} = {load};")
             elif term.parts and term is not root:
                 if written not in names:
@@ -83,7 +83,7 @@ class _Formula:
 
     def _write_rare(self, term: Rarely, parts: list[str], names: dict[str, str]) -> str:
         (holds, usual), found = parts, self._variable()
-        self.statements += [f"V {found} = {usual};", f"if (KERNEL(misses)({holds})) {{"]
+        self.statements += [f"V {found} = {usual};", f"if (ISA(misses)({holds})) {{"]
         other = self._write(term.otherwise, names)
         self.statements += [f"{found} = SELECT({holds}, {found}, {other});", "}"]
         return found
@@ -100,7 +100,7 @@ def _kernel(arrays: str, root: Term) -> str:
         [
             "const long left = n - i;",
             *formula.statements,
-            f"KERNEL(store)(out + i, left, {formula.result});",
+            f"ISA(store)(out + i, left, {formula.result});",
         ]
     )
     unused = "".join(f" (void){name};" for name in arrays if name.lower() not in formula.reads)
@@ -131,15 +131,15 @@ def header() -> str:
     maps, vjps = [], []
     for op in MAPS.values():
         name = kernels.setdefault(_kernel("ABC", _value(op)), f"map_{op.name}")
-        maps.append(f"    case {op.code}: KERNEL({name})(n, out, a, b, c); return;\n")
+        maps.append(f"    case {op.code}: ISA({name})(n, out, a, b, c); return;\n")
         for which in range(len(op.partials)):
             text = _kernel("GYABC", _share(op, which))
             name = kernels.setdefault(text, f"vjp_{op.name}" + f"_{which}" * (op.arity != 1))
             vjps.append(
                 f"    case {len(_OPERANDS) * op.code + which}: "
-                f"KERNEL({name})(n, out, g, y, a, b, c); return;\n"
+                f"ISA({name})(n, out, g, y, a, b, c); return;\n"
             )
-    functions = [f"APART void KERNEL({name}){text}" for text, name in kernels.items()]
+    functions = [f"APART void ISA({name}){text}" for text, name in kernels.items()]
     switches = _SWITCHES.format(maps="".join(maps), vjps="".join(vjps), operands=len(_OPERANDS))
     return "\n".join([_HEAD, *functions, switches, _FOOT])
 
@@ -149,7 +149,7 @@ _HEAD = """/* Made from the op table by minigrad/codegen/c_kernels.py; do not ed
 """
 
 _SWITCHES = """/* out[i] = op(a[i], b[i], c[i]) */
-static void KERNEL(map)(int op, long n, double *out, const double *a, const double *b,
+static void ISA(map)(int op, long n, double *out, const double *a, const double *b,
                         const double *c)
 {{
     switch (op) {{
@@ -157,7 +157,7 @@ static void KERNEL(map)(int op, long n, double *out, const double *a, const doub
 }}
 
 /* out[i] = g[i] * partial number `which` of op */
-static void KERNEL(vjp)(int op, int which, long n, double *out, const double *g, const double *y,
+static void ISA(vjp)(int op, int which, long n, double *out, const double *g, const double *y,
                         const double *a, const double *b, const double *c)
 {{
     switch ({operands} * op + which) {{

@@ -30,9 +30,12 @@ __all__ = ["Code", "encode"]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # What the machine does; native/vm/program.h has the same list.
-_KINDS = ("each", "map", "vjp", "sum", "dot", "mm", "max", "argmax", "take", "put", "get", "fill")
+_KINDS = (
+    *("elementwise", "map", "vjp", "sum", "dot", "mm", "max", "argmax", "take", "put", "get"),
+    "fill",
+)
 # Element by element without a kernel: = a, = -a, = a+b, = a-b, = a*b, += a, -= a, += a*b.
-_EACH = ("copy", "neg", "add", "sub", "mul", "gain", "lose", "gain_mul")
+_ELEMENTWISE = ("copy", "neg", "add", "sub", "mul", "add_to", "sub_from", "mul_add_to")
 _PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "neg": "neg", "stop_gradient": "copy"}
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 _AFFINE, _ROWS, _CELLS = range(3)
@@ -271,17 +274,19 @@ def encode(program: Program) -> Code:
     )
 
 
-def _each(writer: _Writer, name: str, refs: Sequence[tuple[Ref, int]], *shape: int) -> None:
+def _write_elementwise(
+    writer: _Writer, name: str, refs: Sequence[tuple[Ref, int]], *shape: int
+) -> None:
     rows, terms = shape
     dims, operands = _elementwise(refs, rows, terms)
-    writer.write("each", dims, operands, op=_EACH.index(name))
+    writer.write("elementwise", dims, operands, op=_ELEMENTWISE.index(name))
 
 
 def _encode_map(writer: _Writer, i: Instruction) -> None:
     n = i.shape[0]
     refs = [(ref, 1) for ref in (i.out, *i.args)]
     if i.op in _PLAIN:
-        _each(writer, _PLAIN[i.op], refs, n, 1)
+        _write_elementwise(writer, _PLAIN[i.op], refs, n, 1)
         return
     dims, operands = _elementwise(refs, n, 1)
     writer.write("map", dims, operands, op=MAPS[i.op].code)
@@ -291,14 +296,15 @@ def _encode_vjp(writer: _Writer, i: Instruction) -> None:
     n = i.shape[0]
     g = i.args[0]
     if i.op in ("add", "sub", "neg"):
-        loses = i.op == "neg" or (i.op == "sub" and i.which == 1)
-        name = ("neg" if loses else "copy") if i.stores else ("lose" if loses else "gain")
-        _each(writer, name, [(i.out, 1), (g, 1)], n, 1)
+        negative = i.op == "neg" or (i.op == "sub" and i.which == 1)
+        names = ("neg", "sub_from") if negative else ("copy", "add_to")
+        name = names[0] if i.stores else names[1]
+        _write_elementwise(writer, name, [(i.out, 1), (g, 1)], n, 1)
         return
     if i.op == "mul":
         factor = i.args[3 - i.which]
-        name = "mul" if i.stores else "gain_mul"
-        _each(writer, name, [(i.out, 1), (g, 1), (factor, 1)], n, 1)
+        name = "mul" if i.stores else "mul_add_to"
+        _write_elementwise(writer, name, [(i.out, 1), (g, 1), (factor, 1)], n, 1)
         return
     dims, operands = _elementwise([(ref, 1) for ref in (i.out, *i.args)], n, 1)
     flags = _STORES * i.stores
@@ -307,9 +313,9 @@ def _encode_vjp(writer: _Writer, i: Instruction) -> None:
 
 def _encode_accumulation(writer: _Writer, i: Instruction) -> None:
     rows, terms = i.shape
-    names = ("copy", "gain") if i.kind == "add" else ("mul", "gain_mul")
+    names = ("copy", "add_to") if i.kind == "add" else ("mul", "mul_add_to")
     refs = [(ref, terms) for ref in (i.out, *i.args)]
-    _each(writer, names[0] if i.stores else names[1], refs, rows, terms)
+    _write_elementwise(writer, names[0] if i.stores else names[1], refs, rows, terms)
 
 
 def _encode_reduction(writer: _Writer, i: Instruction) -> None:

@@ -146,7 +146,7 @@ static int run_job(const Machine *machine, const Job *job, const double *values,
     return 0;
 }
 
-/* Get the slots to be summed over rows, and where their totals go; `views` are released in any case. */
+/* Get the slots to be summed over rows, and where their totals go; the caller releases `views`. */
 static int get_sums(Job *job, PyObject *sums, PyObject *totals, long size, Py_buffer views[2])
 {
     if (get_buffer(sums, &views[0], 'q', 0, "sums")
@@ -167,8 +167,8 @@ static PyObject *do_job(Machine *machine, Job *job, const double *values)
 {
     const long size = machine->plan.size;
     const size_t lanes = job->lanes, least = machine->plan.scratch;
-    const size_t room = lanes > least ? lanes : least;
-    double *block = aligned((size_t)size * job->lanes), *scratch = aligned(room);
+    double *block = aligned((size_t)size * job->lanes);
+    double *scratch = aligned(lanes > least ? lanes : least);
     Fault fault = {0, 0.0, 0};
     long guard = -1, row = 0;
     int result = 0;

@@ -24,31 +24,31 @@
 #endif
 
 #define LANES 2
-#define KERNEL(name) name##_baseline
+#define ISA(name) name##_baseline
 #include "minigrad_kernels.h"
 #include "isa/body.h"
 #undef LANES
-#undef KERNEL
+#undef ISA
 
 #if MANY_ISAS
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #define LANES 4
-#define KERNEL(name) name##_avx2
+#define ISA(name) name##_avx2
 #include "minigrad_kernels.h"
 #include "isa/body.h"
 #undef LANES
-#undef KERNEL
+#undef ISA
 #pragma GCC pop_options
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
 #define LANES 8
-#define KERNEL(name) name##_avx512
+#define ISA(name) name##_avx512
 #include "minigrad_kernels.h"
 #include "isa/body.h"
 #undef LANES
-#undef KERNEL
+#undef ISA
 #pragma GCC pop_options
 #endif
 

@@ -14,8 +14,8 @@
 
 /* ---- machines ---- */
 
-/* Programs shorter than this keep the global lock: handing it on would take longer. */
-static const double BRIEF = 1e6;
+/* Programs of less work than this keep the global lock: releasing it would take longer. */
+static const double LEAST_UNLOCKED = 1e6;
 
 double *aligned(size_t count)
 {
@@ -27,7 +27,7 @@ static void machine_free(PyObject *self)
 {
     Machine *machine = (Machine *)self;
     PyTypeObject *type = Py_TYPE(self);
-    free(machine->plan.codes);
+    free(machine->plan.instructions);
     free(machine->plan.stream.words);
     free(machine->plan.pool);
     free(machine->scratch);
@@ -84,7 +84,7 @@ int run_once(Machine *machine, double *values)
         return -1;
     }
     double *scratch = own ? own : machine->scratch;
-    if (machine->plan.work < BRIEF) {
+    if (machine->plan.work < LEAST_UNLOCKED) {
         result = machine->isa->run(&machine->plan, values, scratch, &fault);
     } else {
         if (!own)
@@ -186,7 +186,8 @@ static PyObject *load(PyObject *module, PyObject *arguments)
     Py_ssize_t size;
     const char *name = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOn|zO:load", &words, &pool, &numbers, &size, &name, &finite))
+    if (!PyArg_ParseTuple(arguments, "OOOn|zO:load", &words, &pool, &numbers, &size, &name,
+                          &finite))
         return NULL;
     const Isa *isa = supported_isa(0);
     for (int k = 1; isa && name && strcmp(name, isa->name); k++)

@@ -43,21 +43,21 @@ static const char *check_ref(const Ref *r, long l0, long l1, long l2, long at, l
 
 /* How many operands a kind takes: fewest and most, the result included. */
 static const signed char counts[KINDS][2] = {
-    [EACH] = {2, 3}, [MAP] = {2, 4}, [VJP] = {4, 6}, [SUM] = {2, 3},
+    [ELEMENTWISE] = {2, 3}, [MAP] = {2, 4}, [VJP] = {4, 6}, [SUM] = {2, 3},
     [DOT] = {3, 4},  [MM] = {3, 4},  [MAX] = {2, 2}, [ARGMAX] = {2, 2},
     [TAKE] = {3, 3}, [PUT] = {3, 3}, [GET] = {3, 3}, [FILL] = {1, 1},
 };
 
 static int is_binary(int each)
 {
-    return each == ADD || each == SUB || each == MUL || each == GAIN_MUL;
+    return each == ADD || each == SUB || each == MUL || each == MUL_ADD_TO;
 }
 
 /* ---- plans ---- */
 
-/* Roughly how many moves it takes to bring a product into the machine's form, with the rows of
-   factor a broadcast and those of factor b side by side in vectors. */
-static double mm_cost(const Code *c, int swap)
+/* Roughly how many moves it takes to pack a product for isa/matrix.h, with the rows of
+   factor a broadcast and those of factor b contiguous, in vectors. */
+static double mm_cost(const Instruction *c, int swap)
 {
     const Ref *a = &c->r[1 + swap], *b = &c->r[2 - swap];
     const double m = swap ? c->d1 : c->d0, n = swap ? c->d0 : c->d1, k = c->d2;
@@ -75,7 +75,7 @@ static double mm_cost(const Code *c, int swap)
     return cost;
 }
 
-static size_t scratch_of(const Code *c)
+static size_t scratch_of(const Instruction *c)
 {
     if (c->kind == MM) {
         const size_t m = (c->d0 + WIDEST) & ~(size_t)(WIDEST - 1);
@@ -89,7 +89,8 @@ static size_t scratch_of(const Code *c)
 
 /* ---- decoding ---- */
 
-static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, const Words *words)
+static const char *decode_one(Instruction *c, const int64_t *w, const Plan *plan,
+                              const Words *words)
 {
     /* all elements of an instruction are counted in a long */
     const int64_t most = (int64_t)1 << 31, longest = LONG_MAX < most ? LONG_MAX : most << 8;
@@ -108,7 +109,7 @@ static const char *decode_one(Code *c, const int64_t *w, const Plan *plan, const
     c->d0 = w[4], c->d1 = w[5], c->d2 = w[6];
     c->number = words->numbers[w[7]];
     c->refs = (int)w[8];
-    if (c->kind == EACH && (c->op >= EACHES || c->refs != 2 + is_binary(c->op)))
+    if (c->kind == ELEMENTWISE && (c->op >= ELEMENTWISE_OPS || c->refs != 2 + is_binary(c->op)))
         return "the wrong number of operands";
     for (int k = 0; k < c->refs; k++) {
         const int64_t *v = w + HEAD_WORDS + k * REF_WORDS;
@@ -150,15 +151,15 @@ const char *decode(Plan *plan, const Words *words)
     }
     if (count > INT32_MAX) /* the stream has 32 bits for the place of one */
         return "too many behind it";
-    plan->codes = calloc(count ? count : 1, sizeof(Code));
+    plan->instructions = calloc(count ? count : 1, sizeof(Instruction));
     plan->pool = malloc(words->pool_length * sizeof(int32_t) + 1);
-    if (!plan->codes || !plan->pool)
+    if (!plan->instructions || !plan->pool)
         return "no memory";
     if (words->pool_length)
         memcpy(plan->pool, words->pool, words->pool_length * sizeof(int32_t));
     plan->scratch = (MOST_REFS + 1) * CHUNK;
     for (at = 0; plan->count < count; plan->count++) {
-        Code *c = &plan->codes[plan->count];
+        Instruction *c = &plan->instructions[plan->count];
         const char *wrong = decode_one(c, w + at, plan, words);
         if (wrong)
             return wrong;
@@ -169,5 +170,5 @@ const char *decode(Plan *plan, const Words *words)
         plan->work += 30.0 + (double)c->d0 * c->d1 * c->d2;
         at += HEAD_WORDS + c->refs * REF_WORDS;
     }
-    return write_stream(&plan->stream, plan->codes, count) < 0 ? "no memory" : NULL;
+    return write_stream(&plan->stream, plan->instructions, count) < 0 ? "no memory" : NULL;
 }

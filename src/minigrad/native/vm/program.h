@@ -16,8 +16,8 @@
 
 #include "stream.h"
 
-enum { EACH, MAP, VJP, SUM, DOT, MM, MAX, ARGMAX, TAKE, PUT, GET, FILL, KINDS };
-enum { COPY, NEG, ADD, SUB, MUL, GAIN, LOSE, GAIN_MUL, EACHES };
+enum { ELEMENTWISE, MAP, VJP, SUM, DOT, MM, MAX, ARGMAX, TAKE, PUT, GET, FILL, KINDS };
+enum { COPY, NEG, ADD, SUB, MUL, ADD_TO, SUB_FROM, MUL_ADD_TO, ELEMENTWISE_OPS };
 enum { AFFINE, ROWS, CELLS };
 enum { STORES = 1, REPEATS = 2 }; /* REPEATS: results of a product share slots */
 
@@ -42,11 +42,11 @@ typedef struct {
     long d0, d1, d2;
     double number;
     Ref r[MOST_REFS]; /* the result first */
-} Code;
+} Instruction;
 
 typedef struct {
     long count;
-    Code *codes;
+    Instruction *instructions;
     Stream stream;
     int32_t *pool;
     long size;
@@ -73,6 +73,6 @@ typedef struct {
 const char *decode(Plan *plan, const Words *words);
 
 /* Write the stream of a program; -1 if there is no memory. */
-int write_stream(Stream *s, const Code *codes, long count);
+int write_stream(Stream *s, const Instruction *instructions, long count);
 
 #endif

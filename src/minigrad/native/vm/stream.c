@@ -8,24 +8,24 @@
 
 static int32_t first_word(int kind, long n)
 {
-    return (int32_t)(kind | (n < 1 << (FULL_N - BRIEF_N) ? n << BRIEF_N : 0) | n << FULL_N);
+    return (int32_t)(kind | (n < 1 << (ANY_N - SMALL_N) ? n << SMALL_N : 0) | n << ANY_N);
 }
 
-/* Room for some more words; NULL if there is no memory. */
+/* Append words, to be filled in; NULL if there is no memory. */
 static int32_t *more_words(Stream *s, size_t count)
 {
-    if (s->count + count > s->room) {
-        const size_t room = 2 * (s->room + count) + 64;
-        int32_t *words = realloc(s->words, room * sizeof(int32_t));
+    if (s->count + count > s->capacity) {
+        const size_t capacity = 2 * (s->capacity + count) + 64;
+        int32_t *words = realloc(s->words, capacity * sizeof(int32_t));
         if (!words)
             return NULL;
-        s->words = words, s->room = room;
+        s->words = words, s->capacity = capacity;
     }
     s->count += count;
     return s->words + s->count - count;
 }
 
-static int32_t slot_at(const Code *c, const Ref *r, long e)
+static int32_t slot_at(const Instruction *c, const Ref *r, long e)
 {
     const long i2 = e % c->d2, row = e / c->d2;
     if (r->form == CELLS)
@@ -34,7 +34,7 @@ static int32_t slot_at(const Code *c, const Ref *r, long e)
     return (int32_t)(r->base + start + i2 * r->s2);
 }
 
-static int is_beside(const Code *c, const Ref *r, long n)
+static int is_contiguous(const Instruction *c, const Ref *r, long n)
 {
     for (long e = 1; e < n; e++)
         if (slot_at(c, r, e) != slot_at(c, r, 0) + e)
@@ -42,14 +42,14 @@ static int is_beside(const Code *c, const Ref *r, long n)
     return 1;
 }
 
-static int32_t *write_slots(int32_t *to, const Code *c, const Ref *r, long n)
+static int32_t *write_slots(int32_t *to, const Instruction *c, const Ref *r, long n)
 {
     for (long e = 0; e < n; e++)
         *to++ = slot_at(c, r, e);
     return to;
 }
 
-/* Whether two lists of n slots, one of them or both written, may be walked side by side: no slot of
+/* Whether two loops over lists of n slots, one of them or both written, may be fused: no slot of
    the second is one that the first reaches later. */
 static int may_interleave(const int32_t *first, const int32_t *second, long n)
 {
@@ -60,22 +60,22 @@ static int may_interleave(const int32_t *first, const int32_t *second, long n)
     return 1;
 }
 
-/* Append the instruction at `next`, just written, to the one before if both give the same adjoint.
-   What is done to a slot, and in which order, stays the same. */
-static int join_givers(Stream *s, int32_t *next, long n)
+/* Fuse the instruction at `next`, just written, with the one before if both scatter the same
+   adjoint. The order of additions to any slot stays the same. */
+static int join_scatters(Stream *s, int32_t *next, long n)
 {
     int32_t *latest = s->words + s->latest;
     const int before = latest[0] & KIND, after = next[0] & KIND;
-    const int both = before == GIVE_GAIN && after == GIVE_GAIN           ? GIVE_GAIN_GAIN
-                     : before == GIVE_GAIN && after == GIVE_LOSE         ? GIVE_GAIN_LOSE
-                     : before == GIVE_GAIN_MUL && after == GIVE_GAIN_MUL ? GIVE_GAIN_MULS
-                                                                         : END;
-    if (both == END || latest[0] >> FULL_N != n || latest[1] != next[1])
+    const int both = before == SCATTER_ADD && after == SCATTER_ADD           ? SCATTER_ADD_ADD
+                     : before == SCATTER_ADD && after == SCATTER_SUB         ? SCATTER_ADD_SUB
+                     : before == SCATTER_ADD_MUL && after == SCATTER_ADD_MUL ? SCATTER_ADD_MULS
+                                                                             : END;
+    if (both == END || latest[0] >> ANY_N != n || latest[1] != next[1])
         return 0;
     const int32_t *out = latest + 2, *factors = out + n, *out2 = next + 2, *factors2 = out2 + n;
     if (!may_interleave(out, out2, n))
         return 0;
-    if (both == GIVE_GAIN_MULS
+    if (both == SCATTER_ADD_MULS
         && !(may_interleave(out, factors2, n) && may_interleave(factors, out2, n)))
         return 0;
     latest[0] = first_word(both, n);
@@ -84,25 +84,27 @@ static int join_givers(Stream *s, int32_t *next, long n)
     return 1;
 }
 
-/* These return 1 if they wrote the instruction, 0 if it is none of theirs, -1 without memory. */
+/* These return 1 if they wrote the instruction, 0 if its operands have no short form, and -1 if
+   there is no memory. */
 
-static int write_each(Stream *s, const Code *c, long n)
+static int write_elementwise(Stream *s, const Instruction *c, long n)
 {
-    static const int brief[EACHES] = {
-        [COPY] = PUT_COPY, [NEG] = PUT_NEG, [ADD] = PUT_ADD, [SUB] = PUT_SUB, [MUL] = PUT_MUL,
-        [GAIN] = GIVE_GAIN, [LOSE] = GIVE_LOSE, [GAIN_MUL] = GIVE_GAIN_MUL,
+    static const int kinds[ELEMENTWISE_OPS] = {
+        [COPY] = STORE_COPY, [NEG] = STORE_NEG, [ADD] = STORE_ADD, [SUB] = STORE_SUB,
+        [MUL] = STORE_MUL, [ADD_TO] = SCATTER_ADD, [SUB_FROM] = SCATTER_SUB,
+        [MUL_ADD_TO] = SCATTER_ADD_MUL,
     };
-    const int gives = c->op >= GAIN;
-    int kind = brief[c->op];
-    /* the operand that lies side by side, then the others */
-    const Ref *order[3] = {&c->r[gives], &c->r[!gives], &c->r[2]};
-    if (c->op == GAIN_MUL && !is_beside(c, order[0], n))
+    const int scatters = c->op >= ADD_TO;
+    int kind = kinds[c->op];
+    /* the contiguous operand, then the others */
+    const Ref *order[3] = {&c->r[scatters], &c->r[!scatters], &c->r[2]};
+    if (c->op == MUL_ADD_TO && !is_contiguous(c, order[0], n))
         order[0] = &c->r[2], order[2] = &c->r[1];
     int lists = c->refs - 1;
-    if (!is_beside(c, order[0], n)) {
-        if (c->op != GAIN)
+    if (!is_contiguous(c, order[0], n)) {
+        if (c->op != ADD_TO)
             return 0;
-        kind = GIVE_ANY, order[2] = order[0], lists = 2;
+        kind = GATHER_SCATTER_ADD, order[2] = order[0], lists = 2;
     }
     int32_t *start = more_words(s, 2 + lists * n);
     if (!start)
@@ -112,27 +114,27 @@ static int write_each(Stream *s, const Code *c, long n)
     int32_t *to = start + 2;
     for (int k = 1; k <= lists; k++)
         to = write_slots(to, c, order[k], n);
-    if (start == s->words || !join_givers(s, start, n))
+    if (start == s->words || !join_scatters(s, start, n))
         s->latest = start - s->words;
     return 1;
 }
 
 /* Sums: of one product and a start, or of a few terms. */
-static int write_total(Stream *s, const Code *c)
+static int write_total(Stream *s, const Instruction *c)
 {
     const long n = c->d0 * c->d1;
     const int product = c->kind == DOT && c->refs == 4 && c->d2 == 1;
-    if (!(product || (c->kind == SUM && c->refs == 2)) || c->d2 * n > FEW)
+    if (!(product || (c->kind == SUM && c->refs == 2)) || c->d2 * n > MOST_SHORT)
         return 0;
-    Code row = *c; /* results have one slot a row */
+    Instruction row = *c; /* results have one slot a row */
     row.d2 = 1;
-    if (c->r[0].form == CELLS || !is_beside(&row, &c->r[0], n))
+    if (c->r[0].form == CELLS || !is_contiguous(&row, &c->r[0], n))
         return 0;
     const long lists = product ? 3 : c->d2;
     int32_t *start = more_words(s, 2 + !product + lists * n), *to = start;
     if (!start)
         return -1;
-    *to++ = product ? first_word(PUT_MUL_ADD, n) : PUT_SUM | (int32_t)n << FULL_N;
+    *to++ = product ? first_word(STORE_MUL_ADD, n) : STORE_SUM | (int32_t)n << ANY_N;
     *to++ = slot_at(&row, &c->r[0], 0);
     if (product) {
         for (int k = 1; k < 4; k++)
@@ -145,15 +147,15 @@ static int write_total(Stream *s, const Code *c)
     return 1;
 }
 
-static int write_kernel(Stream *s, const Code *c, long n)
+static int write_kernel(Stream *s, const Instruction *c, long n)
 {
     const long padded = (n + WIDEST - 1) / WIDEST * WIDEST;
-    if (c->kind == MAP && !is_beside(c, &c->r[0], n))
+    if (c->kind == MAP && !is_contiguous(c, &c->r[0], n))
         return 0;
     int32_t *start = more_words(s, 4 + n + c->refs * (1 + padded)), *to = start;
     if (!start)
         return -1;
-    *to++ = (c->kind == MAP ? MAPS : VJPS) | (int32_t)n << FULL_N;
+    *to++ = (c->kind == MAP ? MAPS : VJPS) | (int32_t)n << ANY_N;
     *to++ = c->op | c->refs << 16;
     if (c->kind == MAP) {
         *to++ = slot_at(c, &c->r[0], 0);
@@ -163,7 +165,7 @@ static int write_kernel(Stream *s, const Code *c, long n)
     }
     for (int k = 1; k < c->refs; k++) {
         const Ref *r = &c->r[k];
-        if (is_beside(c, r, n)) {
+        if (is_contiguous(c, r, n)) {
             *to++ = slot_at(c, r, 0);
             continue;
         }
@@ -177,30 +179,30 @@ static int write_kernel(Stream *s, const Code *c, long n)
     return 1;
 }
 
-static int write_zeros(Stream *s, const Code *c)
+static int write_zeros(Stream *s, const Instruction *c)
 {
     const long n = c->d0 * c->d1 * c->d2;
     if (!c->r[0].flat || c->number != 0.0 || signbit(c->number))
         return 0;
     const int joins = s->count && (s->words[s->latest] & KIND) == ZEROS
-                      && s->words[s->latest] >> FULL_N < 1 << 20;
+                      && s->words[s->latest] >> ANY_N < 1 << 20;
     int32_t *to = more_words(s, joins ? 2 : 3);
     if (!to)
         return -1;
     if (joins) {
-        s->words[s->latest] += 1 << FULL_N;
+        s->words[s->latest] += 1 << ANY_N;
     } else {
         s->latest = to - s->words;
-        *to++ = ZEROS | 1 << FULL_N;
+        *to++ = ZEROS | 1 << ANY_N;
     }
     to[0] = (int32_t)c->r[0].base, to[1] = (int32_t)n;
     return 1;
 }
 
-static int write_long(Stream *s, long number)
+static int write_general(Stream *s, long number)
 {
     int32_t *latest = s->words + s->latest;
-    if (s->count && latest[0] == LONG && latest[1] + latest[2] == number) {
+    if (s->count && latest[0] == GENERAL && latest[1] + latest[2] == number) {
         latest[2]++;
         return 1;
     }
@@ -208,28 +210,28 @@ static int write_long(Stream *s, long number)
     if (!to)
         return -1;
     s->latest = to - s->words;
-    to[0] = LONG, to[1] = (int32_t)number, to[2] = 1;
+    to[0] = GENERAL, to[1] = (int32_t)number, to[2] = 1;
     return 1;
 }
 
 /* Write the stream of a program; -1 if there is no memory. */
-int write_stream(Stream *s, const Code *codes, long count)
+int write_stream(Stream *s, const Instruction *instructions, long count)
 {
     for (long k = 0; k < count; k++) {
-        const Code *c = &codes[k];
+        const Instruction *c = &instructions[k];
         const long n = c->d0 * c->d1 * c->d2;
-        const int few = n <= FEW;
+        const int is_short = n <= MOST_SHORT;
         int done = 0;
-        if (c->kind == EACH && few)
-            done = write_each(s, c, n);
-        else if ((c->kind == MAP || c->kind == VJP) && few)
+        if (c->kind == ELEMENTWISE && is_short)
+            done = write_elementwise(s, c, n);
+        else if ((c->kind == MAP || c->kind == VJP) && is_short)
             done = write_kernel(s, c, n);
         else if (c->kind == SUM || c->kind == DOT)
             done = write_total(s, c);
         else if (c->kind == FILL)
             done = write_zeros(s, c);
         if (!done)
-            done = write_long(s, k);
+            done = write_general(s, k);
         if (done < 0)
             return -1;
     }

@@ -1,23 +1,25 @@
-/* The stream: what a run for one row of data reads, made from the decoded (and checked) program.
+/* The stream: a loaded program in the form that a run on one row of data reads. stream.c writes it
+   from the decoded and checked instructions, isa/short.h interprets it.
 
-   Irregular programs are thousands of instructions on a handful of elements each, and looking at
-   six operands would take longer than the work. An instruction of up to FEW elements is therefore
-   written out slot by slot, behind a word that has its operation and its number of elements n; what
-   isa/short.h does with it is one loop. Two that hand the same adjoint on, to both operands of an
-   operation, become one. All others stay as they are: LONG, with their place among the codes.
+   Irregular programs are thousands of instructions on a handful of elements each, and decoding six
+   operands would take longer than the arithmetic. An instruction of up to MOST_SHORT elements is
+   therefore stored with the slot of every element, behind a word that has its operation and its
+   number of elements n; interpreting it is one loop. Two scatters of the same adjoint, to both
+   operands of an operation, are fused into one. Others are GENERAL: references to decoded
+   instructions.
 
        END
-       LONG       first count      codes, as isa/body.h runs them
-       ZEROS      (start count)*n  ranges that are filled with 0
-       PUT_*      out  lists       out and the n - 1 slots behind it = from lists of n slots
-       PUT_SUM    out terms  list  n sums; the slots row by row
-       GIVE_*     g  out…          n slots take from g and the slots behind it; lists of factors
-                                   and of a second result may follow
-       GIVE_ANY   -  out… g…       n slots take from n others
-       MAPS       op out  operands
-       VJPS       op which  out…  operands
+       GENERAL             first count      instructions, as isa/body.h runs them
+       ZEROS               (start count)*n  ranges that are filled with 0
+       STORE_*             out  lists       contiguous results, computed from lists of n slots
+       STORE_SUM           out terms  list  n sums; the slots row by row
+       SCATTER_*           g  out…          n slots += or -= contiguous numbers, from g on; lists of
+                                            factors and of a second result may follow
+       GATHER_SCATTER_ADD  -  out… g…       n slots += n others
+       MAPS                op out  operands
+       VJPS                op which  out…  operands
 
-   An operand of MAPS and VJPS is a slot (the others follow it), or -1 and a list that is filled up
+   An operand of MAPS and VJPS is the first of n contiguous slots, or -1 and a list that is padded
    to whole vectors with its last slot. */
 
 #ifndef MINIGRAD_VM_STREAM_H
@@ -27,21 +29,25 @@
 #include <stdint.h>
 
 enum {
-    END, LONG, ZEROS, PUT_COPY, PUT_NEG, PUT_ADD, PUT_SUB, PUT_MUL, PUT_MUL_ADD, PUT_SUM,
-    GIVE_GAIN, GIVE_LOSE, GIVE_GAIN_MUL, GIVE_GAIN_GAIN, GIVE_GAIN_LOSE, GIVE_GAIN_MULS, GIVE_ANY,
-    MAPS, VJPS
+    END, GENERAL, ZEROS,
+    STORE_COPY, STORE_NEG, STORE_ADD, STORE_SUB, STORE_MUL, STORE_MUL_ADD, STORE_SUM,
+    SCATTER_ADD, SCATTER_SUB, SCATTER_ADD_MUL, SCATTER_ADD_ADD, SCATTER_ADD_SUB, SCATTER_ADD_MULS,
+    GATHER_SCATTER_ADD, MAPS, VJPS
 };
 
-/* The first word: 5 bits of kind, the lowest, then n in 3 bits if it fits, so that one jump finds a
-   loop already unrolled, and then n. */
+/* The first word: the kind in the lowest 5 bits; n in the next 3 if it fits, else 0, so that one
+   jump reaches a loop that is already unrolled; then n. */
 enum {
-    FEW = 32, BRIEF_N = 5, FULL_N = 8,
-    KIND = (1 << BRIEF_N) - 1, KIND_AND_N = (1 << FULL_N) - 1
+    MOST_SHORT = 32,
+    SMALL_N = 5, /* where n begins, if small */
+    ANY_N = 8,   /* where n begins */
+    KIND = (1 << SMALL_N) - 1,
+    KIND_AND_SMALL_N = (1 << ANY_N) - 1
 };
 
 typedef struct {
     int32_t *words;
-    size_t count, room;
+    size_t count, capacity;
     size_t latest; /* where the latest instruction starts */
 } Stream;
 

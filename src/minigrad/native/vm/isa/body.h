@@ -1,28 +1,28 @@
-/* The machine for one row of data, once per instruction set: isas.c defines KERNEL and LANES and
+/* The machine for one row of data, once per instruction set: isas.c defines ISA and LANES and
    includes this file. Values are one number per slot; vectors run along the innermost loop.
 
    elementwise.h has arithmetic, sums.h sums, matrix.h products of matrices, and lanes.h the
    machine for many rows at once; `run`, in short.h, is where to start.
 
-   Operands that do not lie side by side are gathered into chunk buffers first, results scattered
+   Operands that are not contiguous are gathered into chunk buffers first, results scattered
    after. Sums are added in the order of their terms, whatever the vectors: they run over rows. */
 
-typedef double KERNEL(vec) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
-typedef double KERNEL(vec4) __attribute__((vector_size(32), aligned(8), may_alias));
-typedef double KERNEL(vec2) __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double ISA(vec) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+typedef double ISA(vec4) __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double ISA(vec2) __attribute__((vector_size(16), aligned(8), may_alias));
 
 /* Do BODY(T) for elements e … of n: whole vectors, then halves, then one by one. */
 #define SWEEP(n, BODY)                                     \
     do {                                                   \
         long e = 0;                                        \
         for (; e + LANES <= (n); e += LANES)               \
-            BODY(KERNEL(vec));                             \
+            BODY(ISA(vec));                                \
         if (LANES > 4 && (n) - e >= 4) {                   \
-            BODY(KERNEL(vec4));                            \
+            BODY(ISA(vec4));                               \
             e += 4;                                        \
         }                                                  \
         if (LANES > 2 && (n) - e >= 2) {                   \
-            BODY(KERNEL(vec2));                            \
+            BODY(ISA(vec2));                               \
             e += 2;                                        \
         }                                                  \
         for (; e < (n); e++)                               \
@@ -33,22 +33,22 @@ typedef double KERNEL(vec2) __attribute__((vector_size(16), aligned(8), may_alia
 
 /* ---- operands ---- */
 
-static ALWAYS long KERNEL(start)(const Ref *r, const Code *c, long i0, long i1)
+static ALWAYS long ISA(start)(const Ref *r, const Instruction *c, long i0, long i1)
 {
     if (r->form == AFFINE)
         return r->base + i0 * r->s0 + i1 * r->s1;
     return r->base + r->index[(i0 * c->d1 + i1) * (r->form == CELLS ? c->d2 : 1)];
 }
 
-static void KERNEL(splat)(double *out, double x, long n)
+static void ISA(splat)(double *out, double x, long n)
 {
     for (long e = 0; e < n; e++)
         out[e] = x;
 }
 
-/* n elements of the innermost loop from element `from` on, side by side: in place or gathered. */
-static ALWAYS const double *KERNEL(line)(const Ref *r, const Code *c, const double *v, long i0,
-                                         long i1, long from, long n, double *buffer)
+/* n elements of the innermost loop from element `from` on, contiguous: in place or gathered. */
+static ALWAYS const double *ISA(gather)(const Ref *r, const Instruction *c, const double *v,
+                                        long i0, long i1, long from, long n, double *buffer)
 {
     if (r->form == CELLS) {
         const int32_t *index = r->index + (i0 * c->d1 + i1) * c->d2 + from;
@@ -57,12 +57,12 @@ static ALWAYS const double *KERNEL(line)(const Ref *r, const Code *c, const doub
             buffer[e] = p[index[e]];
         return buffer;
     }
-    const double *p = v + KERNEL(start)(r, c, i0, i1) + from * r->s2;
+    const double *p = v + ISA(start)(r, c, i0, i1) + from * r->s2;
     const long s = r->s2;
     if (s == 1 || n == 1)
         return p;
     if (s == 0) {
-        KERNEL(splat)(buffer, *p, n);
+        ISA(splat)(buffer, *p, n);
         return buffer;
     }
     for (long e = 0; e < n; e++)
@@ -70,9 +70,9 @@ static ALWAYS const double *KERNEL(line)(const Ref *r, const Code *c, const doub
     return buffer;
 }
 
-/* The way back: write or add n results. */
-static void KERNEL(spread)(const Ref *r, const Code *c, double *v, long i0, long i1, long from,
-                           long n, const double *x, int adds)
+/* Store or add n results. */
+static void ISA(scatter)(const Ref *r, const Instruction *c, double *v, long i0, long i1, long from,
+                         long n, const double *x, int adds)
 {
     if (r->form == CELLS) {
         const int32_t *index = r->index + (i0 * c->d1 + i1) * c->d2 + from;
@@ -85,7 +85,7 @@ static void KERNEL(spread)(const Ref *r, const Code *c, double *v, long i0, long
                 p[index[e]] = x[e];
         return;
     }
-    double *p = v + KERNEL(start)(r, c, i0, i1) + from * r->s2;
+    double *p = v + ISA(start)(r, c, i0, i1) + from * r->s2;
     const long s = r->s2;
     if (!adds) {
         for (long e = 0; e < n; e++)
@@ -105,21 +105,21 @@ static void KERNEL(spread)(const Ref *r, const Code *c, double *v, long i0, long
 
 /* ---- maps and their adjoints: kernels on chunks ---- */
 
-static void KERNEL(call)(const Code *c, long n, double *out, const double *const p[MOST_REFS])
+static void ISA(call)(const Instruction *c, long n, double *out, const double *const p[MOST_REFS])
 {
     if (c->kind == MAP)
-        KERNEL(map)(c->op, n, out, p[1], p[2], p[3]);
+        ISA(map)(c->op, n, out, p[1], p[2], p[3]);
     else
-        KERNEL(vjp)(c->op, c->which, n, out, p[1], p[2], p[3], p[4], p[5]);
+        ISA(vjp)(c->op, c->which, n, out, p[1], p[2], p[3], p[4], p[5]);
 }
 
-#define ADD_TO(T) AT(T, out) += OF(T, x)
-static void KERNEL(add_to)(double *out, const double *x, long n)
+#define ADD_VECTOR(T) AT(T, out) += OF(T, x)
+static void ISA(add_to)(double *out, const double *x, long n)
 {
-    SWEEP(n, ADD_TO);
+    SWEEP(n, ADD_VECTOR);
 }
 
-static void KERNEL(kernel)(const Code *c, double *v, double *scratch)
+static void ISA(kernel)(const Instruction *c, double *v, double *scratch)
 {
     const int adds = c->kind == VJP && !(c->flags & STORES);
     /* as many whole innermost loops as a chunk holds, or pieces of one */
@@ -138,12 +138,12 @@ static void KERNEL(kernel)(const Code *c, double *v, double *scratch)
                 if (r->flat)
                     p[k] = v + r->base + row * c->d2 + from;
                 else if (many == 1)
-                    p[k] = KERNEL(line)(r, c, v, row / c->d1, row % c->d1, from, m, buffer);
+                    p[k] = ISA(gather)(r, c, v, row / c->d1, row % c->d1, from, m, buffer);
                 else
                     for (long i = 0; i < many; i++) {
                         const long i0 = (row + i) / c->d1, i1 = (row + i) % c->d1;
                         double *to = buffer + i * m;
-                        const double *x = KERNEL(line)(r, c, v, i0, i1, from, m, to);
+                        const double *x = ISA(gather)(r, c, v, i0, i1, from, m, to);
                         if (x != to)
                             for (long e = 0; e < m; e++)
                                 to[e] = x[e];
@@ -152,19 +152,19 @@ static void KERNEL(kernel)(const Code *c, double *v, double *scratch)
             for (int k = c->refs; k < MOST_REFS; k++)
                 p[k] = p[1];
             double *direct = c->r[0].flat ? v + c->r[0].base + row * c->d2 + from : NULL;
-            KERNEL(call)(c, n, direct && !adds ? direct : result, p);
+            ISA(call)(c, n, direct && !adds ? direct : result, p);
             if (direct && adds)
-                KERNEL(add_to)(direct, result, n);
+                ISA(add_to)(direct, result, n);
             else if (!direct)
                 for (long i = 0; i < many; i++)
-                    KERNEL(spread)(&c->r[0], c, v, (row + i) / c->d1, (row + i) % c->d1, from, m,
-                                   result + i * m, adds);
+                    ISA(scatter)(&c->r[0], c, v, (row + i) / c->d1, (row + i) % c->d1, from, m,
+                                 result + i * m, adds);
         }
 }
 
 /* ---- rows chosen by an index that the program computed ---- */
 
-static ALWAYS long KERNEL(place)(double index, const Code *c, Fault *fault)
+static ALWAYS long ISA(checked_row)(double index, const Instruction *c, Fault *fault)
 {
     const long k = c->d2;
     if (!(index >= -(double)k && index < (double)k) || index != (double)(long)index) {
@@ -174,26 +174,26 @@ static ALWAYS long KERNEL(place)(double index, const Code *c, Fault *fault)
     return index < 0 ? (long)index + k : (long)index;
 }
 
-static ALWAYS long KERNEL(cell)(const Ref *r, const Code *c, long i0, long i1, long t)
+static ALWAYS long ISA(cell)(const Ref *r, const Instruction *c, long i0, long i1, long t)
 {
     if (r->form == CELLS)
         return r->base + r->index[(i0 * c->d1 + i1) * c->d2 + t];
-    return KERNEL(start)(r, c, i0, i1) + t * r->s2;
+    return ISA(start)(r, c, i0, i1) + t * r->s2;
 }
 
-static int KERNEL(choose)(const Code *c, double *v, Fault *fault)
+static int ISA(indexed)(const Instruction *c, double *v, Fault *fault)
 {
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++) {
-            const long t = KERNEL(place)(v[KERNEL(start)(&c->r[2], c, i0, i1)], c, fault);
+            const long t = ISA(checked_row)(v[ISA(start)(&c->r[2], c, i0, i1)], c, fault);
             if (t < 0)
                 return -1;
             if (c->kind == PUT) {
-                v[KERNEL(cell)(&c->r[0], c, i0, i1, t)] += v[KERNEL(start)(&c->r[1], c, i0, i1)];
+                v[ISA(cell)(&c->r[0], c, i0, i1, t)] += v[ISA(start)(&c->r[1], c, i0, i1)];
                 continue;
             }
-            const double x = v[KERNEL(cell)(&c->r[1], c, i0, i1, t)];
-            double *o = v + KERNEL(start)(&c->r[0], c, i0, i1);
+            const double x = v[ISA(cell)(&c->r[1], c, i0, i1, t)];
+            double *o = v + ISA(start)(&c->r[0], c, i0, i1);
             *o = c->kind == TAKE || c->flags & STORES ? x : *o + x;
         }
     return 0;
@@ -208,15 +208,15 @@ static int KERNEL(choose)(const Code *c, double *v, Fault *fault)
 
 /* ---- what must be finite ---- */
 
-typedef int64_t KERNEL(bits) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+typedef int64_t ISA(bits) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
 /* x - x is 0, all bits of it, unless x is inf or nan. */
-static int KERNEL(all_finite)(long n, const double *x)
+static int ISA(all_finite)(long n, const double *x)
 {
-    KERNEL(bits) rest = {0};
+    ISA(bits) rest = {0};
     long e = 0;
     for (; e + LANES <= n; e += LANES)
-        rest |= (KERNEL(bits))(OF(KERNEL(vec), x) - OF(KERNEL(vec), x));
+        rest |= (ISA(bits))(OF(ISA(vec), x) - OF(ISA(vec), x));
     int64_t any = 0;
     for (int j = 0; j < LANES; j++)
         any |= rest[j];
@@ -227,8 +227,8 @@ static int KERNEL(all_finite)(long n, const double *x)
 
 /* ---- optimisers: the formulas of core/parameters.py, operation by operation ---- */
 
-static void KERNEL(sgd)(long n, double *restrict x, const double *restrict g, double *restrict u,
-                        double lr, double momentum, int nesterov, double decay)
+static void ISA(sgd)(long n, double *restrict x, const double *restrict g, double *restrict u,
+                     double lr, double momentum, int nesterov, double decay)
 {
     for (long k = 0; k < n; k++) {
         const double slope = g[k] + decay * x[k];
@@ -238,9 +238,9 @@ static void KERNEL(sgd)(long n, double *restrict x, const double *restrict g, do
     }
 }
 
-static void KERNEL(adam)(long n, double *restrict x, const double *restrict g, double *restrict m,
-                         double *restrict s, double rate, double scale, double beta1, double beta2,
-                         double eps, double penalty, double shrink)
+static void ISA(adam)(long n, double *restrict x, const double *restrict g, double *restrict m,
+                      double *restrict s, double rate, double scale, double beta1, double beta2,
+                      double eps, double penalty, double shrink)
 {
     for (long k = 0; k < n; k++) {
         const double slope = g[k] + penalty * x[k];

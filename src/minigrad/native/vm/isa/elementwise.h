@@ -1,73 +1,66 @@
 /* Arithmetic element by element, without kernels, part of body.h: = a, = -a, = a + b, = a - b,
    = a*b, += a, -= a, += a*b, and = number. */
 
-#define EACH_BINARY(A, B)                                   \
-    switch (op) {                                           \
-    case ADD: SWEEP(n, EACH_ADD); break;                    \
-    case SUB: SWEEP(n, EACH_SUB); break;                    \
-    case MUL: SWEEP(n, EACH_MUL); break;                    \
-    default: SWEEP(n, EACH_GAIN_MUL); break;                \
-    }
-#define EACH_COPY(T) AT(T, out) = OF(T, a)
-#define EACH_NEG(T) AT(T, out) = -OF(T, a)
-#define EACH_GAIN(T) AT(T, out) += OF(T, a)
-#define EACH_LOSE(T) AT(T, out) -= OF(T, a)
+#define ELEMENTWISE_COPY(T) AT(T, out) = OF(T, a)
+#define ELEMENTWISE_NEG(T) AT(T, out) = -OF(T, a)
+#define ELEMENTWISE_ADD_TO(T) AT(T, out) += OF(T, a)
+#define ELEMENTWISE_SUB_FROM(T) AT(T, out) -= OF(T, a)
+#define ELEMENTWISE_ADD(T) AT(T, out) = LEFT(T) + RIGHT(T)
+#define ELEMENTWISE_SUB(T) AT(T, out) = LEFT(T) - RIGHT(T)
+#define ELEMENTWISE_MUL(T) AT(T, out) = LEFT(T) * RIGHT(T)
+#define ELEMENTWISE_MUL_ADD_TO(T) AT(T, out) += LEFT(T) * RIGHT(T)
+#define BINARY_CASES                                        \
+    case ADD: SWEEP(n, ELEMENTWISE_ADD); break;             \
+    case SUB: SWEEP(n, ELEMENTWISE_SUB); break;             \
+    case MUL: SWEEP(n, ELEMENTWISE_MUL); break;             \
+    default: SWEEP(n, ELEMENTWISE_MUL_ADD_TO); break
 
-/* out, a and b (not for unary ones) side by side */
-static ALWAYS void KERNEL(each_flat)(int op, long n, double *out, const double *a, const double *b)
+/* All operands contiguous; b is not read by unary operations. */
+static ALWAYS void ISA(elementwise_flat)(int op, long n, double *out, const double *a,
+                                         const double *b)
 {
+#define LEFT(T) OF(T, a)
+#define RIGHT(T) OF(T, b)
     switch (op) {
-    case COPY: SWEEP(n, EACH_COPY); break;
-    case NEG: SWEEP(n, EACH_NEG); break;
-    case GAIN: SWEEP(n, EACH_GAIN); break;
-    case LOSE: SWEEP(n, EACH_LOSE); break;
-#define EACH_ADD(T) AT(T, out) = OF(T, a) + OF(T, b)
-#define EACH_SUB(T) AT(T, out) = OF(T, a) - OF(T, b)
-#define EACH_MUL(T) AT(T, out) = OF(T, a) * OF(T, b)
-#define EACH_GAIN_MUL(T) AT(T, out) += OF(T, a) * OF(T, b)
-    default: EACH_BINARY(a, b)
+    case COPY: SWEEP(n, ELEMENTWISE_COPY); break;
+    case NEG: SWEEP(n, ELEMENTWISE_NEG); break;
+    case ADD_TO: SWEEP(n, ELEMENTWISE_ADD_TO); break;
+    case SUB_FROM: SWEEP(n, ELEMENTWISE_SUB_FROM); break;
+    BINARY_CASES;
     }
-#undef EACH_ADD
-#undef EACH_SUB
-#undef EACH_MUL
-#undef EACH_GAIN_MUL
+#undef LEFT
 }
 
-/* one factor the same for all */
-static ALWAYS void KERNEL(each_left)(int op, long n, double *out, double x, const double *b)
+/* One operand a scalar: the left, or the right. */
+static ALWAYS void ISA(elementwise_left)(int op, long n, double *out, double x, const double *b)
 {
-#define EACH_ADD(T) AT(T, out) = x + OF(T, b)
-#define EACH_SUB(T) AT(T, out) = x - OF(T, b)
-#define EACH_MUL(T) AT(T, out) = x * OF(T, b)
-#define EACH_GAIN_MUL(T) AT(T, out) += x * OF(T, b)
-    EACH_BINARY(x, b)
-#undef EACH_ADD
-#undef EACH_SUB
-#undef EACH_MUL
-#undef EACH_GAIN_MUL
+#define LEFT(T) x
+    switch (op) {
+    BINARY_CASES;
+    }
+#undef LEFT
+#undef RIGHT
 }
 
-static ALWAYS void KERNEL(each_right)(int op, long n, double *out, const double *a, double x)
+static ALWAYS void ISA(elementwise_right)(int op, long n, double *out, const double *a, double x)
 {
-#define EACH_ADD(T) AT(T, out) = OF(T, a) + x
-#define EACH_SUB(T) AT(T, out) = OF(T, a) - x
-#define EACH_MUL(T) AT(T, out) = OF(T, a) * x
-#define EACH_GAIN_MUL(T) AT(T, out) += OF(T, a) * x
-    EACH_BINARY(a, x)
-#undef EACH_ADD
-#undef EACH_SUB
-#undef EACH_MUL
-#undef EACH_GAIN_MUL
+#define LEFT(T) OF(T, a)
+#define RIGHT(T) x
+    switch (op) {
+    BINARY_CASES;
+    }
+#undef LEFT
+#undef RIGHT
 }
 
-static const int KERNEL(without_gain)[EACHES] = {
+static const int ISA(without_add)[ELEMENTWISE_OPS] = {
     [COPY] = COPY, [NEG] = NEG, [ADD] = ADD, [SUB] = SUB, [MUL] = MUL,
-    [GAIN] = COPY, [LOSE] = NEG, [GAIN_MUL] = MUL,
+    [ADD_TO] = COPY, [SUB_FROM] = NEG, [MUL_ADD_TO] = MUL,
 };
 
 /* Results that take terms from all turns of the middle loop: a vector of them at a time, in
-   registers. Returns 0 if the operands do not lie for that. */
-#define EACH_SUM(T)                                        \
+   registers. Returns 0 if the operands have other strides. */
+#define ELEMENTWISE_SUM(T)                                 \
     do {                                                   \
         T total = OF(T, z);                                \
         for (long t = 0; t < c->d1; t++)                   \
@@ -75,16 +68,16 @@ static const int KERNEL(without_gain)[EACHES] = {
         AT(T, z) = total;                                  \
     } while (0)
 
-static int KERNEL(each_sum)(const Code *c, double *v, double *z)
+static int ISA(elementwise_sum)(const Instruction *c, double *v, double *z)
 {
     const Ref *out = &c->r[0], *a = &c->r[1], *b = &c->r[c->refs - 1];
     if (a->s2 == 0) { /* the factor that is one number comes second */
         const Ref *first = a;
         a = b, b = first;
     }
-    if ((c->op != GAIN && c->op != GAIN_MUL) || c->d1 < 2 || c->d2 > CHUNK || out->form != AFFINE
-        || out->s1 != 0 || out->s2 == 0 || a->form != AFFINE || b->form != AFFINE || a->s2 != 1
-        || b->s2 > 1 || b->s2 < 0)
+    if ((c->op != ADD_TO && c->op != MUL_ADD_TO) || c->d1 < 2 || c->d2 > CHUNK
+        || out->form != AFFINE || out->s1 != 0 || out->s2 == 0 || a->form != AFFINE || b->form != AFFINE
+        || a->s2 != 1 || b->s2 > 1 || b->s2 < 0)
         return 0;
     const long sa = a->s1, sb = b->s1;
     for (long i0 = 0; i0 < c->d0; i0++) {
@@ -92,17 +85,17 @@ static int KERNEL(each_sum)(const Code *c, double *v, double *z)
         const double *p = v + a->base + i0 * a->s0, *q = v + b->base + i0 * b->s0;
         for (long k = 0; k < c->d2; k++)
             z[k] = o[k * out->s2];
-        if (c->op == GAIN) {
+        if (c->op == ADD_TO) {
 #define TERM(T) OF(T, p + t * sa)
-            SWEEP(c->d2, EACH_SUM);
+            SWEEP(c->d2, ELEMENTWISE_SUM);
 #undef TERM
         } else if (b->s2 == 0) {
 #define TERM(T) (OF(T, p + t * sa) * q[t * sb])
-            SWEEP(c->d2, EACH_SUM);
+            SWEEP(c->d2, ELEMENTWISE_SUM);
 #undef TERM
         } else {
 #define TERM(T) (OF(T, p + t * sa) * OF(T, q + t * sb))
-            SWEEP(c->d2, EACH_SUM);
+            SWEEP(c->d2, ELEMENTWISE_SUM);
 #undef TERM
         }
         for (long k = 0; k < c->d2; k++)
@@ -112,14 +105,14 @@ static int KERNEL(each_sum)(const Code *c, double *v, double *z)
 }
 
 /* One result that takes all terms of the innermost loop. */
-static ALWAYS void KERNEL(each_one)(int op, long n, double *o, const double *p, long sp,
-                                    const double *q, long sq)
+static ALWAYS void ISA(elementwise_reduce)(int op, long n, double *o, const double *p, long sp,
+                                           const double *q, long sq)
 {
     double total = *o;
-    if (op == GAIN)
+    if (op == ADD_TO)
         for (long e = 0; e < n; e++)
             total += p[e * sp];
-    else if (op == LOSE)
+    else if (op == SUB_FROM)
         for (long e = 0; e < n; e++)
             total -= p[e * sp];
     else
@@ -128,9 +121,9 @@ static ALWAYS void KERNEL(each_one)(int op, long n, double *o, const double *p, 
     *o = total;
 }
 
-/* Short rows, of n elements, = or += one number times a row. */
-static ALWAYS void KERNEL(each_short)(const int op, const int n, const Code *c, double *v,
-                                      const Ref *x, const Ref *y)
+/* Rows of n elements, a constant, = or += one number times a row. */
+static ALWAYS void ISA(elementwise_small)(const int op, const int n, const Instruction *c,
+                                          double *v, const Ref *x, const Ref *y)
 {
     const Ref *out = &c->r[0];
     if (out->form == AFFINE && x->form == AFFINE && y->form == AFFINE) {
@@ -138,65 +131,65 @@ static ALWAYS void KERNEL(each_short)(const int op, const int n, const Code *c, 
             double *o = v + out->base + i0 * out->s0;
             const double *p = v + x->base + i0 * x->s0, *q = v + y->base + i0 * y->s0;
             for (long i1 = 0; i1 < c->d1; i1++, o += out->s1, p += x->s1, q += y->s1)
-                KERNEL(each_left)(op, n, o, *p, q);
+                ISA(elementwise_left)(op, n, o, *p, q);
         }
         return;
     }
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++)
-            KERNEL(each_left)(op, n, v + KERNEL(start)(out, c, i0, i1),
-                              v[KERNEL(start)(x, c, i0, i1)], v + KERNEL(start)(y, c, i0, i1));
+            ISA(elementwise_left)(op, n, v + ISA(start)(out, c, i0, i1),
+                                  v[ISA(start)(x, c, i0, i1)], v + ISA(start)(y, c, i0, i1));
 }
 
 /* One number for each row += the sum of products of two rows. */
-static ALWAYS void KERNEL(each_scalar)(const int n, const Code *c, double *v)
+static ALWAYS void ISA(elementwise_small_dots)(const int n, const Instruction *c, double *v)
 {
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++)
-            KERNEL(each_one)(GAIN_MUL, n, v + KERNEL(start)(&c->r[0], c, i0, i1),
-                             v + KERNEL(start)(&c->r[1], c, i0, i1), 1,
-                             v + KERNEL(start)(&c->r[2], c, i0, i1), 1);
+            ISA(elementwise_reduce)(MUL_ADD_TO, n, v + ISA(start)(&c->r[0], c, i0, i1),
+                                    v + ISA(start)(&c->r[1], c, i0, i1), 1,
+                                    v + ISA(start)(&c->r[2], c, i0, i1), 1);
 }
 
-static int KERNEL(each_shorts)(const Code *c, double *v)
+static int ISA(elementwise_small_rows)(const Instruction *c, double *v)
 {
     const Ref *out = &c->r[0], *a = &c->r[1], *b = &c->r[2];
-    if ((c->op != GAIN_MUL && c->op != MUL) || (c->d2 != 4 && c->d2 != 8 && c->d2 != 16)
+    if ((c->op != MUL_ADD_TO && c->op != MUL) || (c->d2 != 4 && c->d2 != 8 && c->d2 != 16)
         || out->form == CELLS || a->form == CELLS || b->form == CELLS)
         return 0;
-    if (c->op == GAIN_MUL && c->d2 < 16 && out->s2 == 0 && a->s2 == 1 && b->s2 == 1) {
+    if (c->op == MUL_ADD_TO && c->d2 < 16 && out->s2 == 0 && a->s2 == 1 && b->s2 == 1) {
         if (c->d2 == 4)
-            KERNEL(each_scalar)(4, c, v);
+            ISA(elementwise_small_dots)(4, c, v);
         else
-            KERNEL(each_scalar)(8, c, v);
+            ISA(elementwise_small_dots)(8, c, v);
         return 1;
     }
     if (out->s2 != 1 || a->s2 + b->s2 != 1 || a->s2 * b->s2 != 0)
         return 0;
     const Ref *x = a->s2 ? b : a, *y = a->s2 ? a : b;
     switch (c->d2 + (c->op == MUL)) {
-    case 4: KERNEL(each_short)(GAIN_MUL, 4, c, v, x, y); break;
-    case 5: KERNEL(each_short)(MUL, 4, c, v, x, y); break;
-    case 8: KERNEL(each_short)(GAIN_MUL, 8, c, v, x, y); break;
-    case 9: KERNEL(each_short)(MUL, 8, c, v, x, y); break;
-    case 16: KERNEL(each_short)(GAIN_MUL, 16, c, v, x, y); break;
-    default: KERNEL(each_short)(MUL, 16, c, v, x, y); break;
+    case 4: ISA(elementwise_small)(MUL_ADD_TO, 4, c, v, x, y); break;
+    case 5: ISA(elementwise_small)(MUL, 4, c, v, x, y); break;
+    case 8: ISA(elementwise_small)(MUL_ADD_TO, 8, c, v, x, y); break;
+    case 9: ISA(elementwise_small)(MUL, 8, c, v, x, y); break;
+    case 16: ISA(elementwise_small)(MUL_ADD_TO, 16, c, v, x, y); break;
+    default: ISA(elementwise_small)(MUL, 16, c, v, x, y); break;
     }
     return 1;
 }
 
-/* Scattered results += products with scattered factors, or += numbers that lie evenly. */
-static int KERNEL(each_scattered)(const Code *c, double *v)
+/* Scattered results += products with scattered factors, or += numbers with a stride. */
+static int ISA(elementwise_scatter)(const Instruction *c, double *v)
 {
     const Ref *out = &c->r[0], *a = &c->r[1], *b = &c->r[c->refs - 1];
-    if ((c->op != GAIN && c->op != GAIN_MUL) || c->d0 * c->d1 != 1 || out->form != CELLS
-        || a->form != AFFINE || (c->op == GAIN_MUL && b->form != CELLS))
+    if ((c->op != ADD_TO && c->op != MUL_ADD_TO) || c->d0 * c->d1 != 1 || out->form != CELLS
+        || a->form != AFFINE || (c->op == MUL_ADD_TO && b->form != CELLS))
         return 0;
     const double *p = v + a->base, *q = v + b->base;
     const int32_t *to = out->index, *from = b->index;
     double *o = v + out->base;
     const long n = c->d2, s = a->s2;
-    if (c->op == GAIN)
+    if (c->op == ADD_TO)
         for (long e = 0; e < n; e++)
             o[to[e]] += p[e * s];
     else
@@ -205,10 +198,10 @@ static int KERNEL(each_scattered)(const Code *c, double *v)
     return 1;
 }
 
-static void KERNEL(each)(const Code *c, double *v, double *scratch)
+static void ISA(elementwise)(const Instruction *c, double *v, double *scratch)
 {
-    if (KERNEL(each_sum)(c, v, scratch) || KERNEL(each_shorts)(c, v)
-        || KERNEL(each_scattered)(c, v))
+    if (ISA(elementwise_sum)(c, v, scratch) || ISA(elementwise_small_rows)(c, v)
+        || ISA(elementwise_scatter)(c, v))
         return;
     const Ref *out = &c->r[0], *a = &c->r[1], *b = &c->r[c->refs - 1];
     const int op = c->op, binary = c->refs == 3;
@@ -216,63 +209,63 @@ static void KERNEL(each)(const Code *c, double *v, double *scratch)
     const int direct = out->form != CELLS && out->s2 == 1;
     const int a_flat = a->form != CELLS && a->s2 == 1, a_one = a->form != CELLS && a->s2 == 0;
     const int b_flat = b->form != CELLS && b->s2 == 1, b_one = b->form != CELLS && b->s2 == 0;
-    const int one = op >= GAIN && out->s2 == 0 && out->form != CELLS && a->form != CELLS
+    const int one = op >= ADD_TO && out->s2 == 0 && out->form != CELLS && a->form != CELLS
                     && b->form != CELLS;
     double *x = scratch, *y = scratch + CHUNK, *z = scratch + 2 * CHUNK;
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++) {
             if (one) {
-                KERNEL(each_one)(op, n, v + KERNEL(start)(out, c, i0, i1),
-                                 v + KERNEL(start)(a, c, i0, i1), a->s2,
-                                 v + KERNEL(start)(b, c, i0, i1), b->s2);
+                ISA(elementwise_reduce)(op, n, v + ISA(start)(out, c, i0, i1),
+                                        v + ISA(start)(a, c, i0, i1), a->s2,
+                                        v + ISA(start)(b, c, i0, i1), b->s2);
                 continue;
             }
             if (direct) {
-                double *o = v + KERNEL(start)(out, c, i0, i1);
-                const double *p = v + KERNEL(start)(a, c, i0, i1);
-                const double *q = v + KERNEL(start)(b, c, i0, i1);
+                double *o = v + ISA(start)(out, c, i0, i1);
+                const double *p = v + ISA(start)(a, c, i0, i1);
+                const double *q = v + ISA(start)(b, c, i0, i1);
                 if (a_flat && b_flat) {
-                    KERNEL(each_flat)(op, n, o, p, q);
+                    ISA(elementwise_flat)(op, n, o, p, q);
                     continue;
                 }
                 if (binary && a_one && b_flat) {
-                    KERNEL(each_left)(op, n, o, *p, q);
+                    ISA(elementwise_left)(op, n, o, *p, q);
                     continue;
                 }
                 if (binary && a_flat && b_one) {
-                    KERNEL(each_right)(op, n, o, p, *q);
+                    ISA(elementwise_right)(op, n, o, p, *q);
                     continue;
                 }
             }
             for (long from = 0; from < n; from += CHUNK) {
                 const long m = n - from < CHUNK ? n - from : CHUNK;
-                const double *p = KERNEL(line)(a, c, v, i0, i1, from, m, x);
-                const double *q = binary ? KERNEL(line)(b, c, v, i0, i1, from, m, y) : p;
+                const double *p = ISA(gather)(a, c, v, i0, i1, from, m, x);
+                const double *q = binary ? ISA(gather)(b, c, v, i0, i1, from, m, y) : p;
                 if (direct) {
-                    KERNEL(each_flat)(op, m, v + KERNEL(start)(out, c, i0, i1) + from, p, q);
+                    ISA(elementwise_flat)(op, m, v + ISA(start)(out, c, i0, i1) + from, p, q);
                     continue;
                 }
-                const int plain = KERNEL(without_gain)[op];
+                const int plain = ISA(without_add)[op];
                 if (plain != COPY) {
-                    KERNEL(each_flat)(plain, m, z, p, q);
+                    ISA(elementwise_flat)(plain, m, z, p, q);
                     p = z;
                 }
-                KERNEL(spread)(out, c, v, i0, i1, from, m, p, op >= GAIN);
+                ISA(scatter)(out, c, v, i0, i1, from, m, p, op >= ADD_TO);
             }
         }
 }
 
-static void KERNEL(fill)(const Code *c, double *v)
+static void ISA(fill)(const Instruction *c, double *v)
 {
     const Ref *out = &c->r[0];
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++) {
-            double *o = v + KERNEL(start)(out, c, i0, i1);
+            double *o = v + ISA(start)(out, c, i0, i1);
             if (out->form == CELLS)
                 for (long e = 0; e < c->d2; e++)
                     v[out->base + out->index[(i0 * c->d1 + i1) * c->d2 + e]] = c->number;
             else if (out->s2 == 1)
-                KERNEL(splat)(o, c->number, c->d2);
+                ISA(splat)(o, c->number, c->d2);
             else
                 for (long e = 0; e < c->d2; e++)
                     o[e * out->s2] = c->number;

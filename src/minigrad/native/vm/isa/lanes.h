@@ -1,32 +1,32 @@
 /* The machine for many rows of data at once, part of body.h: slot s is the `lanes` numbers from
    v + s*lanes on, one per row, and whatever happens to an element happens to all its lanes. */
 
-static ALWAYS double *KERNEL(lane)(const Ref *r, const Code *c, double *v, long lanes, long i0,
-                                   long i1, long i2)
+static ALWAYS double *ISA(lane)(const Ref *r, const Instruction *c, double *v, long lanes, long i0,
+                                long i1, long i2)
 {
-    return v + KERNEL(cell)(r, c, i0, i1, i2) * lanes;
+    return v + ISA(cell)(r, c, i0, i1, i2) * lanes;
 }
 
-static void KERNEL(lanes_each)(const Code *c, double *v, long lanes)
+static void ISA(lanes_elementwise)(const Instruction *c, double *v, long lanes)
 {
-    int beside = 1;
+    int contiguous = 1;
     for (int k = 0; k < c->refs; k++)
-        beside &= c->r[k].form != CELLS && (c->r[k].s2 == 1 || c->d2 == 1);
-    const long turns = beside ? 1 : c->d2, n = beside ? c->d2 * lanes : lanes;
+        contiguous &= c->r[k].form != CELLS && (c->r[k].s2 == 1 || c->d2 == 1);
+    const long turns = contiguous ? 1 : c->d2, n = contiguous ? c->d2 * lanes : lanes;
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++)
             for (long i2 = 0; i2 < turns; i2++) {
-                double *out = KERNEL(lane)(&c->r[0], c, v, lanes, i0, i1, i2);
+                double *out = ISA(lane)(&c->r[0], c, v, lanes, i0, i1, i2);
                 if (c->kind == FILL) {
-                    KERNEL(splat)(out, c->number, n);
+                    ISA(splat)(out, c->number, n);
                     continue;
                 }
-                KERNEL(each_flat)(c->op, n, out, KERNEL(lane)(&c->r[1], c, v, lanes, i0, i1, i2),
-                                  KERNEL(lane)(&c->r[c->refs - 1], c, v, lanes, i0, i1, i2));
+                ISA(elementwise_flat)(c->op, n, out, ISA(lane)(&c->r[1], c, v, lanes, i0, i1, i2),
+                                      ISA(lane)(&c->r[c->refs - 1], c, v, lanes, i0, i1, i2));
             }
 }
 
-static void KERNEL(lanes_kernel)(const Code *c, double *v, long lanes, double *scratch)
+static void ISA(lanes_kernel)(const Instruction *c, double *v, long lanes, double *scratch)
 {
     const int adds = c->kind == VJP && !(c->flags & STORES);
     int flat = !adds;
@@ -39,11 +39,11 @@ static void KERNEL(lanes_kernel)(const Code *c, double *v, long lanes, double *s
             for (long i2 = 0; i2 < l2; i2++) {
                 const double *p[MOST_REFS];
                 for (int k = 1; k < MOST_REFS; k++)
-                    p[k] = KERNEL(lane)(&c->r[k < c->refs ? k : 1], c, v, lanes, i0, i1, i2);
-                double *out = KERNEL(lane)(&c->r[0], c, v, lanes, i0, i1, i2);
-                KERNEL(call)(c, n, adds ? scratch : out, p);
+                    p[k] = ISA(lane)(&c->r[k < c->refs ? k : 1], c, v, lanes, i0, i1, i2);
+                double *out = ISA(lane)(&c->r[0], c, v, lanes, i0, i1, i2);
+                ISA(call)(c, n, adds ? scratch : out, p);
                 if (adds)
-                    KERNEL(add_to)(out, scratch, n);
+                    ISA(add_to)(out, scratch, n);
             }
 }
 
@@ -52,14 +52,14 @@ typedef struct {
     const double *first;
     long stride;
     const int32_t *index;
-} KERNEL(Terms);
+} ISA(Terms);
 
-static ALWAYS KERNEL(Terms) KERNEL(terms_of)(const Ref *r, const double *v, long lanes, long row,
-                                             long slot, long terms)
+static ALWAYS ISA(Terms) ISA(terms_of)(const Ref *r, const double *v, long lanes, long row,
+                                       long slot, long terms)
 {
     if (r->form == CELLS)
-        return (KERNEL(Terms)){v + r->base * lanes, 0, r->index + row * terms};
-    return (KERNEL(Terms)){v + slot * lanes, r->s2 * lanes, NULL};
+        return (ISA(Terms)){v + r->base * lanes, 0, r->index + row * terms};
+    return (ISA(Terms)){v + slot * lanes, r->s2 * lanes, NULL};
 }
 
 #define LANE_TERM(x, t) ((x).first + ((x).index ? (x).index[t] * lanes : (t) * (x).stride))
@@ -79,8 +79,8 @@ static ALWAYS KERNEL(Terms) KERNEL(terms_of)(const Ref *r, const double *v, long
             AT(T, out) = total;                                            \
     } while (0)
 
-static void KERNEL(lanes_sum)(long lanes, long terms, double *out, const double *start,
-                              const KERNEL(Terms) *a, const KERNEL(Terms) *b, int adds)
+static void ISA(lanes_sum)(long lanes, long terms, double *out, const double *start,
+                           const ISA(Terms) *a, const ISA(Terms) *b, int adds)
 {
     if (b) {
 #define TERM(T) (OF(T, LANE_TERM(*a, t)) * OF(T, LANE_TERM(*b, t)))
@@ -93,7 +93,7 @@ static void KERNEL(lanes_sum)(long lanes, long terms, double *out, const double 
     }
 }
 
-static void KERNEL(lanes_total)(const Code *c, double *v, long lanes)
+static void ISA(lanes_total)(const Instruction *c, double *v, long lanes)
 {
     const int dot = c->kind == DOT;
     const Ref *from = c->refs > 2 + dot ? &c->r[c->refs - 1] : NULL;
@@ -101,13 +101,13 @@ static void KERNEL(lanes_total)(const Code *c, double *v, long lanes)
         for (long i1 = 0; i1 < c->d1; i1++) {
             const long row = i0 * c->d1 + i1;
             const Ref *ra = &c->r[1], *rb = &c->r[2];
-            const KERNEL(Terms) a =
-                KERNEL(terms_of)(ra, v, lanes, row, KERNEL(start)(ra, c, i0, i1), c->d2);
-            const KERNEL(Terms) b =
-                dot ? KERNEL(terms_of)(rb, v, lanes, row, KERNEL(start)(rb, c, i0, i1), c->d2) : a;
-            KERNEL(lanes_sum)(lanes, c->d2, v + KERNEL(start)(&c->r[0], c, i0, i1) * lanes,
-                              from ? v + KERNEL(start)(from, c, i0, i1) * lanes : NULL, &a,
-                              dot ? &b : NULL, 0);
+            const ISA(Terms) a =
+                ISA(terms_of)(ra, v, lanes, row, ISA(start)(ra, c, i0, i1), c->d2);
+            const ISA(Terms) b =
+                dot ? ISA(terms_of)(rb, v, lanes, row, ISA(start)(rb, c, i0, i1), c->d2) : a;
+            ISA(lanes_sum)(lanes, c->d2, v + ISA(start)(&c->r[0], c, i0, i1) * lanes,
+                           from ? v + ISA(start)(from, c, i0, i1) * lanes : NULL, &a,
+                           dot ? &b : NULL, 0);
         }
 }
 
@@ -130,14 +130,14 @@ static void KERNEL(lanes_total)(const Code *c, double *v, long lanes)
         AT(T, out[2]) = sum2, AT(T, out[3]) = sum3;                        \
     } while (0)
 
-static void KERNEL(lanes_tile)(long lanes, long terms, double *const out[4],
-                               const double *const start[4], const double *a, long sa,
-                               const double *const b[4], long sb)
+static void ISA(lanes_tile)(long lanes, long terms, double *const out[4],
+                            const double *const start[4], const double *a, long sa,
+                            const double *const b[4], long sb)
 {
     SWEEP(lanes, LANE_TILE);
 }
 
-static void KERNEL(lanes_mm)(const Code *c, double *v, long lanes)
+static void ISA(lanes_mm)(const Instruction *c, double *v, long lanes)
 {
     const Ref *ra = &c->r[1], *rb = &c->r[2], *ro = &c->r[0];
     const Ref *rs = c->refs == 4 ? &c->r[3] : c->flags & (STORES | REPEATS) ? NULL : ro;
@@ -148,33 +148,33 @@ static void KERNEL(lanes_mm)(const Code *c, double *v, long lanes)
                 double *out[4];
                 const double *start[4], *b[4];
                 for (int k = 0; k < 4; k++) {
-                    out[k] = v + KERNEL(grid_slot)(ro, c->d1, i, j + k) * lanes;
-                    start[k] = rs ? v + KERNEL(grid_slot)(rs, c->d1, i, j + k) * lanes : NULL;
-                    b[k] = v + KERNEL(row_start)(rb, j + k, c->d2) * lanes;
+                    out[k] = v + ISA(grid_slot)(ro, c->d1, i, j + k) * lanes;
+                    start[k] = rs ? v + ISA(grid_slot)(rs, c->d1, i, j + k) * lanes : NULL;
+                    b[k] = v + ISA(row_start)(rb, j + k, c->d2) * lanes;
                 }
-                const double *a = v + KERNEL(row_start)(ra, i, c->d2) * lanes;
-                KERNEL(lanes_tile)(lanes, c->d2, out, start, a, ra->s2 * lanes, b, rb->s2 * lanes);
+                const double *a = v + ISA(row_start)(ra, i, c->d2) * lanes;
+                ISA(lanes_tile)(lanes, c->d2, out, start, a, ra->s2 * lanes, b, rb->s2 * lanes);
                 j += 3;
                 continue;
             }
-            const KERNEL(Terms) a =
-                KERNEL(terms_of)(ra, v, lanes, i, KERNEL(row_start)(ra, i, c->d2), c->d2);
-            const KERNEL(Terms) b =
-                KERNEL(terms_of)(rb, v, lanes, j, KERNEL(row_start)(rb, j, c->d2), c->d2);
-            KERNEL(lanes_sum)(lanes, c->d2, v + KERNEL(grid_slot)(ro, c->d1, i, j) * lanes,
-                              rs ? v + KERNEL(grid_slot)(rs, c->d1, i, j) * lanes : NULL, &a, &b,
-                              (c->flags & REPEATS) != 0);
+            const ISA(Terms) a =
+                ISA(terms_of)(ra, v, lanes, i, ISA(row_start)(ra, i, c->d2), c->d2);
+            const ISA(Terms) b =
+                ISA(terms_of)(rb, v, lanes, j, ISA(row_start)(rb, j, c->d2), c->d2);
+            ISA(lanes_sum)(lanes, c->d2, v + ISA(grid_slot)(ro, c->d1, i, j) * lanes,
+                           rs ? v + ISA(grid_slot)(rs, c->d1, i, j) * lanes : NULL, &a, &b,
+                           (c->flags & REPEATS) != 0);
         }
 }
 
-static void KERNEL(lanes_largest)(const Code *c, double *v, long lanes, double *scratch)
+static void ISA(lanes_largest)(const Instruction *c, double *v, long lanes, double *scratch)
 {
     double *most = scratch;
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++) {
-            double *place = v + KERNEL(start)(&c->r[0], c, i0, i1) * lanes;
+            double *place = v + ISA(start)(&c->r[0], c, i0, i1) * lanes;
             for (long t = 0; t < c->d2; t++) {
-                const double *x = KERNEL(lane)(&c->r[1], c, v, lanes, i0, i1, t);
+                const double *x = ISA(lane)(&c->r[1], c, v, lanes, i0, i1, t);
                 for (long e = 0; e < lanes; e++) {
                     const int more = t == 0 || x[e] > most[e];
                     most[e] = more ? x[e] : most[e];
@@ -186,44 +186,44 @@ static void KERNEL(lanes_largest)(const Code *c, double *v, long lanes, double *
         }
 }
 
-static int KERNEL(lanes_choose)(const Code *c, double *v, long lanes, Fault *fault)
+static int ISA(lanes_indexed)(const Instruction *c, double *v, long lanes, Fault *fault)
 {
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++) {
-            const double *index = v + KERNEL(start)(&c->r[2], c, i0, i1) * lanes;
+            const double *index = v + ISA(start)(&c->r[2], c, i0, i1) * lanes;
             for (long e = 0; e < lanes; e++) {
-                const long t = KERNEL(place)(index[e], c, fault);
+                const long t = ISA(checked_row)(index[e], c, fault);
                 if (t < 0)
                     return -1;
                 if (c->kind == PUT) {
-                    KERNEL(lane)(&c->r[0], c, v, lanes, i0, i1, t)[e] +=
-                        v[KERNEL(start)(&c->r[1], c, i0, i1) * lanes + e];
+                    ISA(lane)(&c->r[0], c, v, lanes, i0, i1, t)[e] +=
+                        v[ISA(start)(&c->r[1], c, i0, i1) * lanes + e];
                     continue;
                 }
-                const double x = KERNEL(lane)(&c->r[1], c, v, lanes, i0, i1, t)[e];
-                double *o = v + KERNEL(start)(&c->r[0], c, i0, i1) * lanes + e;
+                const double x = ISA(lane)(&c->r[1], c, v, lanes, i0, i1, t)[e];
+                double *o = v + ISA(start)(&c->r[0], c, i0, i1) * lanes + e;
                 *o = c->kind == TAKE || c->flags & STORES ? x : *o + x;
             }
         }
     return 0;
 }
 
-static int KERNEL(run_lanes)(const Plan *plan, double *v, long lanes, double *scratch, Fault *fault)
+static int ISA(run_lanes)(const Plan *plan, double *v, long lanes, double *scratch, Fault *fault)
 {
     for (long k = 0; k < plan->count; k++) {
-        const Code *c = &plan->codes[k];
+        const Instruction *c = &plan->instructions[k];
         switch (c->kind) {
-        case EACH:
-        case FILL: KERNEL(lanes_each)(c, v, lanes); break;
+        case ELEMENTWISE:
+        case FILL: ISA(lanes_elementwise)(c, v, lanes); break;
         case MAP:
-        case VJP: KERNEL(lanes_kernel)(c, v, lanes, scratch); break;
+        case VJP: ISA(lanes_kernel)(c, v, lanes, scratch); break;
         case SUM:
-        case DOT: KERNEL(lanes_total)(c, v, lanes); break;
-        case MM: KERNEL(lanes_mm)(c, v, lanes); break;
+        case DOT: ISA(lanes_total)(c, v, lanes); break;
+        case MM: ISA(lanes_mm)(c, v, lanes); break;
         case MAX:
-        case ARGMAX: KERNEL(lanes_largest)(c, v, lanes, scratch); break;
+        case ARGMAX: ISA(lanes_largest)(c, v, lanes, scratch); break;
         default:
-            if (KERNEL(lanes_choose)(c, v, lanes, fault) < 0)
+            if (ISA(lanes_indexed)(c, v, lanes, fault) < 0)
                 return -1;
         }
     }

@@ -2,8 +2,8 @@
 
    Numbers a(i, k) are broadcast, and b(j …, k) taken a vector at a time, in tiles of a few rows by
    a few vectors that stay in registers while k runs: each sum is added in the order of its terms.
-   For that, b must lie side by side along j; where it does not it is packed, transposed. When
-   loading, program.c chose which of the two factors is broadcast (Code.swap). */
+   For that, b must be contiguous along j; where it is not it is packed, transposed. When
+   loading, program.c chose which of the two factors is broadcast (Instruction.swap). */
 
 #if LANES == 8
 #define TILE_VECTORS 4
@@ -11,25 +11,25 @@
 #define TILE_VECTORS 2
 #endif
 
-static ALWAYS void KERNEL(tile)(const int rows, const int vectors, long terms, const double *a,
-                                long ai, long ak, const double *b, long bk, const double *start,
-                                long si, double *out, long oi)
+static ALWAYS void ISA(tile)(const int rows, const int vectors, long terms, const double *a,
+                             long ai, long ak, const double *b, long bk, const double *start,
+                             long si, double *out, long oi)
 {
-    KERNEL(vec) sum[4][4];
+    ISA(vec) sum[4][4];
     long k = 0;
 #pragma GCC unroll 4
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++)
             if (start)
-                sum[i][j] = *(const KERNEL(vec) *)(start + i * si + j * LANES);
+                sum[i][j] = *(const ISA(vec) *)(start + i * si + j * LANES);
             else
-                sum[i][j] = a[i * ai] * *(const KERNEL(vec) *)(b + j * LANES);
+                sum[i][j] = a[i * ai] * *(const ISA(vec) *)(b + j * LANES);
     for (k = start ? 0 : 1; k < terms; k++) {
-        KERNEL(vec) right[4];
+        ISA(vec) right[4];
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++)
-            right[j] = *(const KERNEL(vec) *)(b + k * bk + j * LANES);
+            right[j] = *(const ISA(vec) *)(b + k * bk + j * LANES);
 #pragma GCC unroll 4
         for (int i = 0; i < rows; i++) {
             const double left = a[i * ai + k * ak];
@@ -42,62 +42,62 @@ static ALWAYS void KERNEL(tile)(const int rows, const int vectors, long terms, c
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++)
-            *(KERNEL(vec) *)(out + i * oi + j * LANES) = sum[i][j];
+            *(ISA(vec) *)(out + i * oi + j * LANES) = sum[i][j];
 }
 
-static ALWAYS void KERNEL(column)(const int vectors, long m, long terms, const double *a, long ai,
-                                  long ak, const double *b, long bk, const double *start, long si,
-                                  double *out, long oi)
+static ALWAYS void ISA(column)(const int vectors, long m, long terms, const double *a, long ai,
+                               long ak, const double *b, long bk, const double *start, long si,
+                               double *out, long oi)
 {
     long i = 0;
     for (; i + 4 <= m; i += 4)
-        KERNEL(tile)(4, vectors, terms, a + i * ai, ai, ak, b, bk, start ? start + i * si : NULL,
-                     si, out + i * oi, oi);
+        ISA(tile)(4, vectors, terms, a + i * ai, ai, ak, b, bk, start ? start + i * si : NULL,
+                  si, out + i * oi, oi);
     if (i + 2 <= m) {
-        KERNEL(tile)(2, vectors, terms, a + i * ai, ai, ak, b, bk, start ? start + i * si : NULL,
-                     si, out + i * oi, oi);
+        ISA(tile)(2, vectors, terms, a + i * ai, ai, ak, b, bk, start ? start + i * si : NULL,
+                  si, out + i * oi, oi);
         i += 2;
     }
     if (i < m)
-        KERNEL(tile)(1, vectors, terms, a + i * ai, ai, ak, b, bk, start ? start + i * si : NULL,
-                     si, out + i * oi, oi);
+        ISA(tile)(1, vectors, terms, a + i * ai, ai, ak, b, bk, start ? start + i * si : NULL,
+                  si, out + i * oi, oi);
 }
 
-static void KERNEL(columns)(int vectors, long m, long terms, const double *a, long ai, long ak,
-                            const double *b, long bk, const double *start, long si, double *out,
-                            long oi)
+static void ISA(columns)(int vectors, long m, long terms, const double *a, long ai, long ak,
+                         const double *b, long bk, const double *start, long si, double *out,
+                         long oi)
 {
     switch (vectors) {
-    case 1: KERNEL(column)(1, m, terms, a, ai, ak, b, bk, start, si, out, oi); break;
-    case 2: KERNEL(column)(2, m, terms, a, ai, ak, b, bk, start, si, out, oi); break;
+    case 1: ISA(column)(1, m, terms, a, ai, ak, b, bk, start, si, out, oi); break;
+    case 2: ISA(column)(2, m, terms, a, ai, ak, b, bk, start, si, out, oi); break;
 #if TILE_VECTORS > 2
-    case 3: KERNEL(column)(3, m, terms, a, ai, ak, b, bk, start, si, out, oi); break;
-    case 4: KERNEL(column)(4, m, terms, a, ai, ak, b, bk, start, si, out, oi); break;
+    case 3: ISA(column)(3, m, terms, a, ai, ak, b, bk, start, si, out, oi); break;
+    case 4: ISA(column)(4, m, terms, a, ai, ak, b, bk, start, si, out, oi); break;
 #endif
     }
 }
 
 /* ---- packing ---- */
 
-static ALWAYS long KERNEL(row_start)(const Ref *r, long row, long terms)
+static ALWAYS long ISA(row_start)(const Ref *r, long row, long terms)
 {
     if (r->form == AFFINE)
         return r->base + row * r->s0;
     return r->base + r->index[r->form == CELLS ? row * terms : row];
 }
 
-static void KERNEL(pack_rows)(const Ref *r, const double *v, long rows, long terms, double *out)
+static void ISA(pack_rows)(const Ref *r, const double *v, long rows, long terms, double *out)
 {
     for (long i = 0; i < rows; i++)
         for (long k = 0; k < terms; k++)
             out[i * terms + k] = r->form == CELLS ? v[r->base + r->index[i * terms + k]]
-                                                  : v[KERNEL(row_start)(r, i, terms) + k * r->s2];
+                                                  : v[ISA(row_start)(r, i, terms) + k * r->s2];
 }
 
 #ifdef SHUFFLE
 #define EXCHANGE(far, near, d)                                                    \
     do {                                                                          \
-        KERNEL(vec) first = x[near], second = x[far];                             \
+        ISA(vec) first = x[near], second = x[far];                                \
         x[near] = SHUFFLE(first, second, FIRST_##d);                              \
         x[far] = SHUFFLE(first, second, SECOND_##d);                              \
     } while (0)
@@ -119,12 +119,12 @@ static void KERNEL(pack_rows)(const Ref *r, const double *v, long rows, long ter
 #endif
 
 /* LANES x LANES numbers, transposed in registers: halves, quarters … change places. */
-static ALWAYS void KERNEL(transpose)(const double *from, long stride, double *to, long width)
+static ALWAYS void ISA(transpose)(const double *from, long stride, double *to, long width)
 {
-    KERNEL(vec) x[LANES];
+    ISA(vec) x[LANES];
 #pragma GCC unroll 8
     for (int k = 0; k < LANES; k++)
-        x[k] = *(const KERNEL(vec) *)(from + k * stride);
+        x[k] = *(const ISA(vec) *)(from + k * stride);
 #if LANES == 8
     EXCHANGE(4, 0, 4); EXCHANGE(5, 1, 4); EXCHANGE(6, 2, 4); EXCHANGE(7, 3, 4);
 #endif
@@ -139,7 +139,7 @@ static ALWAYS void KERNEL(transpose)(const double *from, long stride, double *to
         EXCHANGE(k + 1, k, 1);
 #pragma GCC unroll 8
     for (int k = 0; k < LANES; k++)
-        *(KERNEL(vec) *)(to + k * width) = x[k];
+        *(ISA(vec) *)(to + k * width) = x[k];
 }
 #undef EXCHANGE
 #undef FIRST_4
@@ -151,8 +151,8 @@ static ALWAYS void KERNEL(transpose)(const double *from, long stride, double *to
 #endif
 
 /* out[k*width + j] = r(j, k) for rows j from `first` on; width is a whole number of vectors. */
-static void KERNEL(pack_turned)(const Ref *r, const double *v, long first, long rows, long terms,
-                                double *out, long width)
+static void ISA(pack_transposed)(const Ref *r, const double *v, long first, long rows, long terms,
+                                 double *out, long width)
 {
     long j = 0;
 #ifdef SHUFFLE
@@ -161,7 +161,7 @@ static void KERNEL(pack_turned)(const Ref *r, const double *v, long first, long 
             const double *from = v + r->base + (first + j) * r->s0;
             long k = 0;
             for (; k + LANES <= terms; k += LANES)
-                KERNEL(transpose)(from + k, r->s0, out + k * width + j, width);
+                ISA(transpose)(from + k, r->s0, out + k * width + j, width);
             for (; k < terms; k++)
                 for (long e = 0; e < LANES; e++)
                     out[k * width + j + e] = from[e * r->s0 + k];
@@ -173,7 +173,7 @@ static void KERNEL(pack_turned)(const Ref *r, const double *v, long first, long 
             for (long k = 0; k < terms; k++)
                 out[k * width + j] = v[r->base + index[k]];
         } else {
-            const double *from = v + KERNEL(row_start)(r, first + j, terms);
+            const double *from = v + ISA(row_start)(r, first + j, terms);
             for (long k = 0; k < terms; k++)
                 out[k * width + j] = from[k * r->s2];
         }
@@ -185,12 +185,12 @@ static void KERNEL(pack_turned)(const Ref *r, const double *v, long first, long 
 
 /* ---- the whole product ---- */
 
-static ALWAYS long KERNEL(grid_slot)(const Ref *r, long n, long i, long j)
+static ALWAYS long ISA(grid_slot)(const Ref *r, long n, long i, long j)
 {
     return r->base + (r->form == AFFINE ? i * r->s0 + j * r->s1 : r->index[i * n + j]);
 }
 
-static void KERNEL(mm)(const Code *c, double *v, double *scratch)
+static void ISA(mm)(const Instruction *c, double *v, double *scratch)
 {
     const int swap = c->swap;
     const Ref *ra = &c->r[1 + swap], *rb = &c->r[2 - swap], *ro = &c->r[0];
@@ -201,23 +201,23 @@ static void KERNEL(mm)(const Code *c, double *v, double *scratch)
     const double *a = v + ra->base, *b = v + rb->base;
     long ai = ra->s0, ak = ra->s2, bk = rb->s2;
     if (ra->form != AFFINE) {
-        KERNEL(pack_rows)(ra, v, m, terms, scratch);
+        ISA(pack_rows)(ra, v, m, terms, scratch);
         a = scratch, ai = terms, ak = 1;
         scratch += m * terms;
     }
     const double *tail = NULL;
     long tail_k = LANES;
     if (rb->form != AFFINE || rb->s0 != 1) {
-        KERNEL(pack_turned)(rb, v, 0, n, terms, scratch, width);
+        ISA(pack_transposed)(rb, v, 0, n, terms, scratch, width);
         b = scratch, bk = width;
         tail = b + whole, tail_k = width;
         scratch += terms * width;
     } else if (whole < n) {
-        KERNEL(pack_turned)(rb, v, whole, n - whole, terms, scratch, LANES);
+        ISA(pack_transposed)(rb, v, whole, n - whole, terms, scratch, LANES);
         tail = scratch;
         scratch += terms * LANES;
     }
-    /* results: in place if they lie side by side along j, and so does what they start from */
+    /* results: in place if they are contiguous along j, and so is what they start from */
     const int same = rs && rs->form == AFFINE && (swap ? rs->s1 : rs->s0) == 0; /* for all i */
     const int direct = !repeats && ro->form == AFFINE && (swap ? ro->s0 : ro->s1) == 1
                        && (!rs || same || (rs->form == AFFINE && (swap ? rs->s0 : rs->s1) == 1));
@@ -238,19 +238,19 @@ static void KERNEL(mm)(const Code *c, double *v, double *scratch)
     } else if (rs) {
         for (long i = 0; i < m; i++)
             for (long j = 0; j < n; j++)
-                scratch[i * width + j] = v[swap ? KERNEL(grid_slot)(rs, c->d1, j, i)
-                                                : KERNEL(grid_slot)(rs, c->d1, i, j)];
+                scratch[i * width + j] = v[swap ? ISA(grid_slot)(rs, c->d1, j, i)
+                                                : ISA(grid_slot)(rs, c->d1, i, j)];
         start = scratch;
     }
     for (long j = 0; j < whole;) {
         const long left = (whole - j) / LANES, vectors = left < TILE_VECTORS ? left : TILE_VECTORS;
-        KERNEL(columns)((int)vectors, m, terms, a, ai, ak, b + j, bk, start ? start + j : NULL, si,
-                        out + j, oi);
+        ISA(columns)((int)vectors, m, terms, a, ai, ak, b + j, bk, start ? start + j : NULL, si,
+                     out + j, oi);
         j += vectors * LANES;
     }
     if (whole < n && !direct) {
-        KERNEL(columns)(1, m, terms, a, ai, ak, tail, tail_k, start ? start + whole : NULL, si,
-                        out + whole, oi);
+        ISA(columns)(1, m, terms, a, ai, ak, tail, tail_k, start ? start + whole : NULL, si,
+                     out + whole, oi);
     } else if (whole < n) {
         /* a vector that is not full: through a tile of its own, four rows at a time */
         double from[4 * LANES], to[4 * LANES];
@@ -261,8 +261,8 @@ static void KERNEL(mm)(const Code *c, double *v, double *scratch)
                 for (long e = 0; e < many; e++)
                     for (long j = 0; j < LANES; j++)
                         from[e * LANES + j] = j < rest ? start[(i + e) * si + whole + j] : 0.0;
-            KERNEL(columns)(1, many, terms, a + i * ai, ai, ak, tail, tail_k, start ? from : NULL,
-                            LANES, to, LANES);
+            ISA(columns)(1, many, terms, a + i * ai, ai, ak, tail, tail_k, start ? from : NULL,
+                         LANES, to, LANES);
             for (long e = 0; e < many; e++)
                 for (long j = 0; j < rest; j++)
                     out[(i + e) * oi + whole + j] = to[e * LANES + j];
@@ -272,7 +272,7 @@ static void KERNEL(mm)(const Code *c, double *v, double *scratch)
         for (long i = 0; i < m; i++)
             for (long j = 0; j < n; j++) {
                 const long slot =
-                    swap ? KERNEL(grid_slot)(ro, c->d1, j, i) : KERNEL(grid_slot)(ro, c->d1, i, j);
+                    swap ? ISA(grid_slot)(ro, c->d1, j, i) : ISA(grid_slot)(ro, c->d1, i, j);
                 v[slot] = repeats ? v[slot] + scratch[i * width + j] : scratch[i * width + j];
             }
 }

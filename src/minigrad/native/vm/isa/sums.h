@@ -1,8 +1,8 @@
-/* Sums and products over terms, and the largest of them, part of body.h. Either rows lie side by
-   side and are added up in vectors, or four rows are taken at a time: their chains of additions,
-   each of which waits for the one before, then overlap. */
+/* Sums and products over terms, and the largest of them, part of body.h. Either rows are
+   contiguous and are added up in vectors, or four rows are taken at a time: their chains of
+   dependent additions then overlap. */
 
-/* Rows side by side in vectors. A(T), B(T): the factors of term t. */
+/* Contiguous rows, in vectors. TERM(T): term t. */
 #define ROWS_SUM(T)                                                        \
     do {                                                                   \
         long t = 0;                                                        \
@@ -16,24 +16,24 @@
         AT(T, o) = total;                                                  \
     } while (0)
 
-static int KERNEL(beside)(const Ref *r, int one)
+static int ISA(contiguous)(const Ref *r, int one)
 {
     return r->form == AFFINE && (r->s1 == 1 || (one && r->s1 == 0));
 }
 
-static int KERNEL(by_rows)(const Code *c, double *v)
+static int ISA(by_rows)(const Instruction *c, double *v)
 {
     const Ref *a = &c->r[1], *b = &c->r[c->kind == DOT ? 2 : 1];
     const Ref *start = c->refs > (c->kind == DOT ? 3 : 2) ? &c->r[c->refs - 1] : NULL;
-    if (c->d1 < 2 || !KERNEL(beside)(&c->r[0], 0) || (start && !KERNEL(beside)(start, 1))
-        || !KERNEL(beside)(a, 1) || !KERNEL(beside)(b, 1) || (a->s1 == 0 && b->s1 == 0))
+    if (c->d1 < 2 || !ISA(contiguous)(&c->r[0], 0) || (start && !ISA(contiguous)(start, 1))
+        || !ISA(contiguous)(a, 1) || !ISA(contiguous)(b, 1) || (a->s1 == 0 && b->s1 == 0))
         return 0;
     const long sa = a->s2, sb = b->s2, terms = c->d2;
     const int one = start && start->s1 == 0;
     for (long i0 = 0; i0 < c->d0; i0++) {
-        double *o = v + KERNEL(start)(&c->r[0], c, i0, 0);
-        const double *from = start ? v + KERNEL(start)(start, c, i0, 0) : NULL;
-        const double *p = v + KERNEL(start)(a, c, i0, 0), *q = v + KERNEL(start)(b, c, i0, 0);
+        double *o = v + ISA(start)(&c->r[0], c, i0, 0);
+        const double *from = start ? v + ISA(start)(start, c, i0, 0) : NULL;
+        const double *p = v + ISA(start)(a, c, i0, 0), *q = v + ISA(start)(b, c, i0, 0);
         if (c->kind == SUM) {
 #define TERM(T) OF(T, p + t * sa)
             SWEEP(c->d1, ROWS_SUM);
@@ -56,9 +56,9 @@ static int KERNEL(by_rows)(const Code *c, double *v)
 }
 
 /* `many` rows at once, 1 or 4, so that their chains of additions overlap. */
-static ALWAYS void KERNEL(chains)(const int many, const int dot, long terms,
-                                  const double *const p[4], long sp, const double *const q[4],
-                                  long sq, double *const o[4], const double *const from[4])
+static ALWAYS void ISA(chains)(const int many, const int dot, long terms,
+                               const double *const p[4], long sp, const double *const q[4],
+                               long sq, double *const o[4], const double *const from[4])
 {
     double sum[4];
 #pragma GCC unroll 4
@@ -77,13 +77,13 @@ static ALWAYS void KERNEL(chains)(const int many, const int dot, long terms,
 }
 
 #if defined(SHUFFLE) && LANES > 2
-/* Four rows whose terms lie side by side, and come in fours: turned in registers, so that the four
-   sums run in one vector. */
-static ALWAYS void KERNEL(turned_chains)(const int dot, long terms, const double *const p[4],
-                                         const double *const q[4], double *const o[4],
-                                         const double *const from[4])
+/* Four rows whose terms are contiguous, and come in fours: transposed in registers, so that the
+   four sums run in one vector. */
+static ALWAYS void ISA(transposed_chains)(const int dot, long terms, const double *const p[4],
+                                          const double *const q[4], double *const o[4],
+                                          const double *const from[4])
 {
-    typedef KERNEL(vec4) four;
+    typedef ISA(vec4) four;
     four sum = {0};
     if (from[0])
         sum = (four){*from[0], *from[1], *from[2], *from[3]};
@@ -109,8 +109,8 @@ static ALWAYS void KERNEL(turned_chains)(const int dot, long terms, const double
 #endif
 
 /* The rows from (i0, i1) on. */
-static ALWAYS void KERNEL(total_rows)(const int many, const int dot, const Code *c, double *v,
-                                      double *scratch, long *i0, long *i1)
+static ALWAYS void ISA(total_rows)(const int many, const int dot, const Instruction *c, double *v,
+                                   double *scratch, long *i0, long *i1)
 {
     const Ref *a = &c->r[1], *b = &c->r[dot ? 2 : 1];
     const Ref *start = c->refs > 2 + dot ? &c->r[c->refs - 1] : NULL;
@@ -120,57 +120,57 @@ static ALWAYS void KERNEL(total_rows)(const int many, const int dot, const Code 
     double *o[4];
 #pragma GCC unroll 4
     for (int k = 0; k < many; k++) {
-        o[k] = v + KERNEL(start)(&c->r[0], c, *i0, *i1);
-        p[k] = a->form == CELLS ? KERNEL(line)(a, c, v, *i0, *i1, 0, terms, scratch + k * terms)
-                                : v + KERNEL(start)(a, c, *i0, *i1);
+        o[k] = v + ISA(start)(&c->r[0], c, *i0, *i1);
+        p[k] = a->form == CELLS ? ISA(gather)(a, c, v, *i0, *i1, 0, terms, scratch + k * terms)
+                                : v + ISA(start)(a, c, *i0, *i1);
         q[k] = !dot ? p[k]
                : b->form == CELLS
-                   ? KERNEL(line)(b, c, v, *i0, *i1, 0, terms, scratch + (4 + k) * terms)
-                   : v + KERNEL(start)(b, c, *i0, *i1);
-        from[k] = start ? v + KERNEL(start)(start, c, *i0, *i1) : NULL;
+                   ? ISA(gather)(b, c, v, *i0, *i1, 0, terms, scratch + (4 + k) * terms)
+                   : v + ISA(start)(b, c, *i0, *i1);
+        from[k] = start ? v + ISA(start)(start, c, *i0, *i1) : NULL;
         if (++*i1 == c->d1)
             *i1 = 0, ++*i0;
     }
     if (sp != 1 || (dot && sq != 1))
-        KERNEL(chains)(many, dot, terms, p, sp, q, sq, o, from);
+        ISA(chains)(many, dot, terms, p, sp, q, sq, o, from);
 #if defined(SHUFFLE) && LANES > 2
     else if (many == 4 && terms == 4)
-        KERNEL(turned_chains)(dot, 4, p, q, o, from);
+        ISA(transposed_chains)(dot, 4, p, q, o, from);
     else if (many == 4 && terms % 4 == 0)
-        KERNEL(turned_chains)(dot, terms, p, q, o, from);
+        ISA(transposed_chains)(dot, terms, p, q, o, from);
 #endif
     else
-        KERNEL(chains)(many, dot, terms, p, 1, q, 1, o, from);
+        ISA(chains)(many, dot, terms, p, 1, q, 1, o, from);
 }
 
-static ALWAYS void KERNEL(total_of)(const int dot, const Code *c, double *v, double *scratch)
+static ALWAYS void ISA(total_of)(const int dot, const Instruction *c, double *v, double *scratch)
 {
     const long rows = c->d0 * c->d1;
     long i0 = 0, i1 = 0, row = 0;
     for (; row + 4 <= rows; row += 4)
-        KERNEL(total_rows)(4, dot, c, v, scratch, &i0, &i1);
+        ISA(total_rows)(4, dot, c, v, scratch, &i0, &i1);
     for (; row < rows; row++)
-        KERNEL(total_rows)(1, dot, c, v, scratch, &i0, &i1);
+        ISA(total_rows)(1, dot, c, v, scratch, &i0, &i1);
 }
 
-static void KERNEL(total)(const Code *c, double *v, double *scratch)
+static void ISA(total)(const Instruction *c, double *v, double *scratch)
 {
-    if (KERNEL(by_rows)(c, v))
+    if (ISA(by_rows)(c, v))
         return;
     if (c->kind == DOT)
-        KERNEL(total_of)(1, c, v, scratch);
+        ISA(total_of)(1, c, v, scratch);
     else
-        KERNEL(total_of)(0, c, v, scratch);
+        ISA(total_of)(0, c, v, scratch);
 }
 
-static void KERNEL(largest)(const Code *c, double *v, double *scratch)
+static void ISA(largest)(const Instruction *c, double *v, double *scratch)
 {
     const Ref *a = &c->r[1];
     const long s = a->form == CELLS ? 1 : a->s2;
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++) {
-            const double *p = a->form == CELLS ? KERNEL(line)(a, c, v, i0, i1, 0, c->d2, scratch)
-                                               : v + KERNEL(start)(a, c, i0, i1);
+            const double *p = a->form == CELLS ? ISA(gather)(a, c, v, i0, i1, 0, c->d2, scratch)
+                                               : v + ISA(start)(a, c, i0, i1);
             double most = p[0];
             long place = 0;
             for (long t = 1; t < c->d2; t++) {
@@ -178,7 +178,7 @@ static void KERNEL(largest)(const Code *c, double *v, double *scratch)
                 if (x > most)
                     most = x, place = t;
             }
-            v[KERNEL(start)(&c->r[0], c, i0, i1)] =
+            v[ISA(start)(&c->r[0], c, i0, i1)] =
                 c->kind == MAX ? most : (double)place;
         }
 }

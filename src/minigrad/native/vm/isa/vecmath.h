@@ -4,7 +4,7 @@
    Before it, the including file includes <math.h>, and on x86 <immintrin.h>; then it selects the
    instruction set and defines
 
-     KERNEL(name)  the name with a suffix of its own, such as name##_avx512
+     ISA(name)  the name with a suffix of its own, such as name##_avx512
      LANES         8 (AVX-512 F and DQ), 4 (AVX2 and FMA), or 2 (what every machine has)
 
    Every function gives what the C library gives at special values (nan, infinities, both zeros) and
@@ -95,10 +95,10 @@ static const double ROUNDER = 0x1.8p52;
 #define INLINE static inline __attribute__((always_inline, unused))
 #define APART static __attribute__((noinline, unused))
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-#define V KERNEL(V)
-#define M KERNEL(M)
-#define U KERNEL(U)
-#define W KERNEL(W)
+#define V ISA(V)
+#define M ISA(M)
+#define U ISA(U)
+#define W ISA(W)
 typedef double V __attribute__((vector_size(8 * LANES)));
 typedef long long M __attribute__((vector_size(8 * LANES))); /* a mask: all bits of a lane, or 0 */
 typedef unsigned long long U __attribute__((vector_size(8 * LANES)));
@@ -118,12 +118,12 @@ typedef double W __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 #define FUSED 0
 #endif
 
-#define SELECT(mask, a, b) KERNEL(select)(mask, a, b)
-#define FMA(a, b, c) KERNEL(fma)(a, b, c)
+#define SELECT(mask, a, b) ISA(select)(mask, a, b)
+#define FMA(a, b, c) ISA(fma)(a, b, c)
 
-INLINE V KERNEL(select)(M mask, V a, V b) { return (V)((mask & (M)a) | (~mask & (M)b)); }
+INLINE V ISA(select)(M mask, V a, V b) { return (V)((mask & (M)a) | (~mask & (M)b)); }
 
-INLINE int KERNEL(any)(M mask)
+INLINE int ISA(any)(M mask)
 {
     long long found = 0;
     for (int k = 0; k < LANES; k++)
@@ -132,7 +132,7 @@ INLINE int KERNEL(any)(M mask)
 }
 
 /* Whether some lane is not set, which the compiler is to take for unlikely. */
-INLINE int KERNEL(misses)(M mask)
+INLINE int ISA(misses)(M mask)
 {
 #if defined(__x86_64__) && LANES == 8
     return __builtin_expect(_mm512_movepi64_mask((__m512i)mask) != 0xff, 0);
@@ -144,7 +144,7 @@ INLINE int KERNEL(misses)(M mask)
 }
 
 /* a * b + c, rounded once where the instruction set can. */
-INLINE V KERNEL(fma)(V a, V b, V c)
+INLINE V ISA(fma)(V a, V b, V c)
 {
 #if defined(__x86_64__) && LANES == 8
     return (V)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
@@ -157,7 +157,7 @@ INLINE V KERNEL(fma)(V a, V b, V c)
 #endif
 }
 
-INLINE V KERNEL(sqrt)(V x)
+INLINE V ISA(sqrt)(V x)
 {
 #if defined(__x86_64__) && LANES == 8
     return (V)_mm512_sqrt_pd((__m512d)x);
@@ -168,18 +168,18 @@ INLINE V KERNEL(sqrt)(V x)
 #endif
 }
 
-INLINE V KERNEL(fabs)(V x) { return (V)((M)x & 0x7fffffffffffffffLL); }
+INLINE V ISA(fabs)(V x) { return (V)((M)x & 0x7fffffffffffffffLL); }
 
 /* y >= 0 with the sign of x. */
-INLINE V KERNEL(signed)(V y, V x) { return (V)((M)y | ((M)x & ~0x7fffffffffffffffLL)); }
+INLINE V ISA(signed)(V y, V x) { return (V)((M)y | ((M)x & ~0x7fffffffffffffffLL)); }
 
-INLINE V KERNEL(at_most)(V x, double limit) /* nan stays nan */
+INLINE V ISA(at_most)(V x, double limit) /* nan stays nan */
 {
     return SELECT((M)(x > SPLAT(limit)), SPLAT(limit), x);
 }
 
 /* Even and odd powers apart: two chains of half the length. */
-INLINE V KERNEL(poly)(const double *c, int n, V x)
+INLINE V ISA(poly)(const double *c, int n, V x)
 {
     const V square = x * x;
     V last = SPLAT(c[n - 1]), other = SPLAT(c[n - 2]);
@@ -190,19 +190,19 @@ INLINE V KERNEL(poly)(const double *c, int n, V x)
     }
     return FMA(last, x, other);
 }
-#define POLY(c, x) KERNEL(poly)(c, COUNT(c), x)
+#define POLY(c, x) ISA(poly)(c, COUNT(c), x)
 
 /* ---- sums and products with their rounding --------------------------------------------------- */
 
 /* a + b - s exactly, where s is the rounded sum. */
-INLINE V KERNEL(sum_rest)(V a, V b, V s)
+INLINE V ISA(sum_rest)(V a, V b, V s)
 {
     const V from_b = s - a;
     return (a - (s - from_b)) + (b - from_b);
 }
 
 /* c - a * b, where a * b is so near to c that the difference is a double. */
-INLINE V KERNEL(remainder)(V c, V a, V b)
+INLINE V ISA(remainder)(V c, V a, V b)
 {
 #if FUSED
     return FMA(-a, b, c);
@@ -215,25 +215,25 @@ INLINE V KERNEL(remainder)(V c, V a, V b)
 }
 
 /* (n + n_rest) / (d + d_rest) */
-INLINE V KERNEL(quotient)(V n, V n_rest, V d, V d_rest)
+INLINE V ISA(quotient)(V n, V n_rest, V d, V d_rest)
 {
     const V inverse = 1.0 / d, q = n * inverse;
-    return q + (KERNEL(remainder)(n, q, d) + (n_rest - q * d_rest)) * inverse;
+    return q + (ISA(remainder)(n, q, d) + (n_rest - q * d_rest)) * inverse;
 }
 
 /* ---- exponentials ---------------------------------------------------------------------------- */
 
-INLINE V KERNEL(power_of_2)(M k) { return (V)((k + 1023) << 52); }
+INLINE V ISA(power_of_2)(M k) { return (V)((k + 1023) << 52); }
 
 /* y * 2^k for |k| <= 2040: in two steps, as 2^k may be no double where the product is one. */
-INLINE V KERNEL(scale)(V y, M k)
+INLINE V ISA(scale)(V y, M k)
 {
     const M half = (M)((U)(k + 2048) >> 1) - 1024;
-    return (y * KERNEL(power_of_2)(half)) * KERNEL(power_of_2)(k - half);
+    return (y * ISA(power_of_2)(half)) * ISA(power_of_2)(k - half);
 }
 
 /* Return k, and r + rest = x - k * log(2) with |r| <= log(2)/2. */
-INLINE M KERNEL(reduce)(V x, V *r, V *rest)
+INLINE M ISA(reduce)(V x, V *r, V *rest)
 {
     const V shifted = FMA(x, SPLAT(LOG2_E), SPLAT(ROUNDER)), k = shifted - ROUNDER;
     const V near = FMA(k, SPLAT(-LN2_HEAD), x), more = k * LN2_REST;
@@ -242,20 +242,20 @@ INLINE M KERNEL(reduce)(V x, V *r, V *rest)
     return (M)shifted - (M)SPLAT(ROUNDER);
 }
 
-INLINE V KERNEL(exp)(V x)
+INLINE V ISA(exp)(V x)
 {
-    x = KERNEL(at_most)(x, 710.0);
+    x = ISA(at_most)(x, 710.0);
     x = SELECT((M)(x < SPLAT(-746.0)), SPLAT(-746.0), x);
     V r, rest;
-    const M k = KERNEL(reduce)(x, &r, &rest);
-    return KERNEL(scale)(1.0 + FMA(r * r, POLY(EXP_TAIL, r), r), k);
+    const M k = ISA(reduce)(x, &r, &rest);
+    return ISA(scale)(1.0 + FMA(r * r, POLY(EXP_TAIL, r), r), k);
 }
 
 /* Return k, and (y + rest) * 2^k = exp(x + x_rest). */
-INLINE M KERNEL(exp_parts)(V x, V x_rest, V *y, V *rest)
+INLINE M ISA(exp_parts)(V x, V x_rest, V *y, V *rest)
 {
     V near, near_rest;
-    const M k = KERNEL(reduce)(x, &near, &near_rest);
+    const M k = ISA(reduce)(x, &near, &near_rest);
     const V more = near_rest + x_rest, r = near + more, r_rest = (near - r) + more;
     *y = 1.0 + r;
     *rest = ((1.0 - *y) + r) + FMA(r * r, POLY(EXP_TAIL, r), FMA(r_rest, r, r_rest));
@@ -263,38 +263,38 @@ INLINE M KERNEL(exp_parts)(V x, V x_rest, V *y, V *rest)
 }
 
 /* y + rest = expm1(x) / 2, for -38 <= x <= 710: halved, as 2^k itself may overflow. */
-INLINE void KERNEL(expm1_parts)(V x, V *y, V *rest)
+INLINE void ISA(expm1_parts)(V x, V *y, V *rest)
 {
     V r, r_rest;
-    const M k = KERNEL(reduce)(x, &r, &r_rest);
-    const V power = KERNEL(power_of_2)(k - 1), first = power - 0.5, second = power * r;
+    const M k = ISA(reduce)(x, &r, &r_rest);
+    const V power = ISA(power_of_2)(k - 1), first = power - 0.5, second = power * r;
     const V tail = FMA(r * r, POLY(EXP_TAIL, r), FMA(r_rest, r, r_rest));
     *y = first + second;
-    *rest = FMA(power, tail, KERNEL(sum_rest)(first, second, *y));
+    *rest = FMA(power, tail, ISA(sum_rest)(first, second, *y));
 }
 
-INLINE V KERNEL(expm1)(V x)
+INLINE V ISA(expm1)(V x)
 {
-    V y, rest, within = KERNEL(at_most)(x, 710.0);
+    V y, rest, within = ISA(at_most)(x, 710.0);
     within = SELECT((M)(within < SPLAT(-38.0)), SPLAT(-38.0), within);
-    KERNEL(expm1_parts)(within, &y, &rest);
-    return SELECT((M)(KERNEL(fabs)(x) < SPLAT(0x1p-54)), x, 2.0 * (y + rest));
+    ISA(expm1_parts)(within, &y, &rest);
+    return SELECT((M)(ISA(fabs)(x) < SPLAT(0x1p-54)), x, 2.0 * (y + rest));
 }
 
 /* expm1(2x) / (expm1(2x) + 2), of the size of x; from 19.1 on it is 1. */
-INLINE V KERNEL(tanh)(V x)
+INLINE V ISA(tanh)(V x)
 {
     V y, rest;
-    KERNEL(expm1_parts)(2.0 * KERNEL(at_most)(KERNEL(fabs)(x), 20.0), &y, &rest);
+    ISA(expm1_parts)(2.0 * ISA(at_most)(ISA(fabs)(x), 20.0), &y, &rest);
     const V n = y + rest, n_rest = (y - n) + rest;
-    const V d = 1.0 + n, d_rest = KERNEL(sum_rest)(n, SPLAT(1.0), d) + n_rest;
-    return KERNEL(signed)(KERNEL(quotient)(n, n_rest, d, d_rest), x);
+    const V d = 1.0 + n, d_rest = ISA(sum_rest)(n, SPLAT(1.0), d) + n_rest;
+    return ISA(signed)(ISA(quotient)(n, n_rest, d, d_rest), x);
 }
 
 /* ---- logarithms ------------------------------------------------------------------------------ */
 
 /* k * log(2) + log(1 + f) + rest, for 1 + f between the roots of 1/2 and 2. */
-INLINE V KERNEL(log_sum)(V k, V f, V rest)
+INLINE V ISA(log_sum)(V k, V f, V rest)
 {
     const V s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
     const V tail = s * FMA(z, POLY(LOG_TAIL, z), half);
@@ -302,7 +302,7 @@ INLINE V KERNEL(log_sum)(V k, V f, V rest)
 }
 
 /* Return k and f, where x = 2^k * (1 + f), for a normal x > 0. */
-INLINE V KERNEL(log_parts)(V x, V *f)
+INLINE V ISA(log_parts)(V x, V *f)
 {
     const U above = (U)x - (U)SPLAT(0x1.6a09e667f3bcdp-1); /* unsigned, so that it may wrap */
     const U k = (above + (1ULL << 63)) >> 52;
@@ -311,40 +311,40 @@ INLINE V KERNEL(log_parts)(V x, V *f)
 }
 
 /* What the logarithm of x is worth where x is not a finite number above 0. */
-INLINE V KERNEL(log_edge)(V x, V y)
+INLINE V ISA(log_edge)(V x, V y)
 {
     const V edge = SELECT((M)(x == SPLAT(0.0)), SPLAT(-INFINITY), SPLAT((double)NAN));
     y = SELECT((M)(x < SPLAT(INFINITY)), y, x);
     return SELECT((M)(x <= SPLAT(0.0)), edge, y);
 }
 
-INLINE V KERNEL(log)(V x)
+INLINE V ISA(log)(V x)
 {
     V f;
     const M tiny = (M)(x < SPLAT(0x1p-1022));
-    const V k = KERNEL(log_parts)(SELECT(tiny, x * 0x1p54, x), &f);
-    const V y = KERNEL(log_sum)(k - (V)(tiny & (M)SPLAT(54.0)), f, SPLAT(0.0));
-    return KERNEL(log_edge)(x, y);
+    const V k = ISA(log_parts)(SELECT(tiny, x * 0x1p54, x), &f);
+    const V y = ISA(log_sum)(k - (V)(tiny & (M)SPLAT(54.0)), f, SPLAT(0.0));
+    return ISA(log_edge)(x, y);
 }
 
-INLINE V KERNEL(log1p)(V x)
+INLINE V ISA(log1p)(V x)
 {
     V f;
     const V sum = 1.0 + x;
     const M near = (M)(x > SPLAT(-0.29)) & (M)(x < SPLAT(0.41));
-    V k = KERNEL(log_parts)(sum, &f), rest = KERNEL(sum_rest)(x, SPLAT(1.0), sum) / sum;
+    V k = ISA(log_parts)(sum, &f), rest = ISA(sum_rest)(x, SPLAT(1.0), sum) / sum;
     k = SELECT(near, SPLAT(0.0), k);
     f = SELECT(near, x, f);
     rest = SELECT(near, SPLAT(0.0), rest);
-    const V y = KERNEL(log_edge)(sum, KERNEL(log_sum)(k, f, rest));
-    return SELECT((M)(KERNEL(fabs)(x) < SPLAT(0x1p-54)), x, y);
+    const V y = ISA(log_edge)(sum, ISA(log_sum)(k, f, rest));
+    return SELECT((M)(ISA(fabs)(x) < SPLAT(0x1p-54)), x, y);
 }
 
 /* ---- lane by lane ---------------------------------------------------------------------------- */
 
 /* A lane that repeats the first is not computed again: so are those that only fill a vector. */
 #define LANEWISE1(name)                                                                           \
-    APART V KERNEL(name)(V x)                                                                     \
+    APART V ISA(name)(V x)                                                                        \
     {                                                                                             \
         V r;                                                                                      \
         for (int k = 0; k < LANES; k++)                                                           \
@@ -352,7 +352,7 @@ INLINE V KERNEL(log1p)(V x)
         return r;                                                                                 \
     }
 #define LANEWISE2(name, function)                                                                 \
-    APART V KERNEL(name)(V a, V b)                                                                \
+    APART V ISA(name)(V a, V b)                                                                   \
     {                                                                                             \
         V r;                                                                                      \
         for (int k = 0; k < LANES; k++) {                                                         \
@@ -376,12 +376,12 @@ LANEWISE2(any_pow, pow)
 
 /* sin(x + quarters * pi/2), for |x| <= 1e5. Whole quarter turns are taken off in four parts, as x
    may be so near to one that the first parts cancel. */
-INLINE V KERNEL(sin_near)(V x, long long quarters)
+INLINE V ISA(sin_near)(V x, long long quarters)
 {
     const V shifted = FMA(x, SPLAT(TWO_OVER_PI), SPLAT(ROUNDER)), k = shifted - ROUNDER;
     const M turn = (M)shifted + quarters;
     const V first = x - k * QUARTER[0], second = -(k * QUARTER[1]), near = first + second;
-    const V more = (KERNEL(sum_rest)(first, second, near) - k * QUARTER[2]) - k * QUARTER[3];
+    const V more = (ISA(sum_rest)(first, second, near) - k * QUARTER[2]) - k * QUARTER[3];
     const V r = near + more, rest = (near - r) + more, z = r * r, half = 0.5 * z;
     const V sine = r + FMA(r * z, POLY(SIN_TAIL, z), rest - rest * half);
     const V top = 1.0 - half;
@@ -391,7 +391,7 @@ INLINE V KERNEL(sin_near)(V x, long long quarters)
 }
 
 #define WITH_FAR_LANES(name)                                                                      \
-    APART V KERNEL(name##_far)(V x, V y)                                                          \
+    APART V ISA(name##_far)(V x, V y)                                                             \
     {                                                                                             \
         for (int k = 0; k < LANES; k++)                                                           \
             if (!(fabs(x[k]) <= 1e5))                                                             \
@@ -401,46 +401,46 @@ INLINE V KERNEL(sin_near)(V x, long long quarters)
 WITH_FAR_LANES(sin)
 WITH_FAR_LANES(cos)
 
-INLINE V KERNEL(sin)(V x)
+INLINE V ISA(sin)(V x)
 {
-    const V size = KERNEL(fabs)(x), near = KERNEL(sin_near)(x, 0);
+    const V size = ISA(fabs)(x), near = ISA(sin_near)(x, 0);
     const V y = SELECT((M)(size < SPLAT(0x1p-27)), x, near);
-    return KERNEL(any)(~(M)(size <= SPLAT(1e5))) ? KERNEL(sin_far)(x, y) : y;
+    return ISA(any)(~(M)(size <= SPLAT(1e5))) ? ISA(sin_far)(x, y) : y;
 }
 
-INLINE V KERNEL(cos)(V x)
+INLINE V ISA(cos)(V x)
 {
-    const V y = KERNEL(sin_near)(x, 1);
-    return KERNEL(any)(~(M)(KERNEL(fabs)(x) <= SPLAT(1e5))) ? KERNEL(cos_far)(x, y) : y;
+    const V y = ISA(sin_near)(x, 1);
+    return ISA(any)(~(M)(ISA(fabs)(x) <= SPLAT(1e5))) ? ISA(cos_far)(x, y) : y;
 }
 
 /* ---- the error function ---------------------------------------------------------------------- */
 
-INLINE V KERNEL(erf)(V x)
+INLINE V ISA(erf)(V x)
 {
-    const V size = KERNEL(fabs)(x), z = x * x;
+    const V size = ISA(fabs)(x), z = x * x;
     V r, rest;
-    const V exponent = POLY(LOG_ERFC, KERNEL(at_most)(size, 6.0) - 1.0);
-    const M k = KERNEL(reduce)(exponent, &r, &rest);
-    const V beyond = (1.0 + FMA(r * r, POLY(EXP_TAIL, r), r)) * KERNEL(power_of_2)(k);
+    const V exponent = POLY(LOG_ERFC, ISA(at_most)(size, 6.0) - 1.0);
+    const M k = ISA(reduce)(exponent, &r, &rest);
+    const V beyond = (1.0 + FMA(r * r, POLY(EXP_TAIL, r), r)) * ISA(power_of_2)(k);
     const V near = FMA(x, POLY(ERF_TAIL, z), x);
-    return SELECT((M)(size >= SPLAT(1.0)), KERNEL(signed)(1.0 - beyond, x), near);
+    return SELECT((M)(size >= SPLAT(1.0)), ISA(signed)(1.0 - beyond, x), near);
 }
 
 /* Far out it is exp(-x*x) / (x + 1/2), times what hardly varies. */
-INLINE V KERNEL(erfc)(V x)
+INLINE V ISA(erfc)(V x)
 {
-    const V size = KERNEL(at_most)(KERNEL(fabs)(x), 28.0);
+    const V size = ISA(at_most)(ISA(fabs)(x), 28.0);
     const V square = size * size;
     V e, e_rest;
-    const M k = KERNEL(exp_parts)(-square, KERNEL(remainder)(square, size, size), &e, &e_rest);
+    const M k = ISA(exp_parts)(-square, ISA(remainder)(square, size, size), &e, &e_rest);
     const V t = (size - 3.5) / (size + 3.5);
-    const V first = SPLAT(ERFCX[0]), more = t * KERNEL(poly)(ERFCX + 1, COUNT(ERFCX) - 1, t);
+    const V first = SPLAT(ERFCX[0]), more = t * ISA(poly)(ERFCX + 1, COUNT(ERFCX) - 1, t);
     const V level = first + more, level_rest = ((first - level) + more) + ERFCX_FIRST_REST;
     const V d = size + 0.5, d_rest = (size - d) + 0.5;
     const V n = e * level;
-    const V n_rest = FMA(e, level_rest, e_rest * level) - KERNEL(remainder)(n, e, level);
-    const V beyond = KERNEL(scale)(KERNEL(quotient)(n, n_rest, d, d_rest), k);
+    const V n_rest = FMA(e, level_rest, e_rest * level) - ISA(remainder)(n, e, level);
+    const V beyond = ISA(scale)(ISA(quotient)(n, n_rest, d, d_rest), k);
     const V most = 1.0 - x;
     const V near = most + (((1.0 - most) - x) - x * POLY(ERF_TAIL, x * x));
     const V far = SELECT((M)(x < SPLAT(0.0)), 2.0 - beyond, beyond);
@@ -450,10 +450,10 @@ INLINE V KERNEL(erfc)(V x)
 /* ---- powers ---------------------------------------------------------------------------------- */
 
 /* Powers that all lanes raise to and that are one or two roundings away; else the C library. */
-INLINE V KERNEL(pow)(V x, V n)
+INLINE V ISA(pow)(V x, V n)
 {
     const double power = n[0];
-    if (!KERNEL(any)((M)(n != SPLAT(power)))) {
+    if (!ISA(any)((M)(n != SPLAT(power)))) {
         if (power == 2.0)
             return x * x;
         if (power == 1.0)
@@ -463,29 +463,29 @@ INLINE V KERNEL(pow)(V x, V n)
         if (power == -1.0)
             return 1.0 / x;
         if (power == 0.5) /* of -0.0 it is 0.0, and of -inf it is inf */
-            return SELECT((M)(x == SPLAT(-INFINITY)), -x, KERNEL(sqrt)(x + 0.0));
+            return SELECT((M)(x == SPLAT(-INFINITY)), -x, ISA(sqrt)(x + 0.0));
 #if FUSED
-        const V size = KERNEL(fabs)(x), square = x * x;
-        const int calm = !KERNEL(any)(~((M)(size > SPLAT(0x1p-300)) & (M)(size < SPLAT(0x1p300))));
+        const V size = ISA(fabs)(x), square = x * x;
+        const int calm = !ISA(any)(~((M)(size > SPLAT(0x1p-300)) & (M)(size < SPLAT(0x1p300))));
         if (calm && power == 3.0)
-            return FMA(square, x, -(KERNEL(remainder)(square, x, x) * x));
+            return FMA(square, x, -(ISA(remainder)(square, x, x) * x));
         if (calm && power == -2.0)
-            return KERNEL(quotient)(SPLAT(1.0), SPLAT(0.0), square,
-                                    -KERNEL(remainder)(square, x, x));
+            return ISA(quotient)(SPLAT(1.0), SPLAT(0.0), square,
+                                 -ISA(remainder)(square, x, x));
         if (calm && power == -0.5) {
-            const V root = KERNEL(sqrt)(x);
-            return KERNEL(quotient)(SPLAT(1.0), SPLAT(0.0), root,
-                                    KERNEL(remainder)(x, root, root) * (0.5 / root));
+            const V root = ISA(sqrt)(x);
+            return ISA(quotient)(SPLAT(1.0), SPLAT(0.0), root,
+                                 ISA(remainder)(x, root, root) * (0.5 / root));
         }
 #endif
     }
-    return KERNEL(any_pow)(x, n);
+    return ISA(any_pow)(x, n);
 }
 
 /* ---- from memory and back -------------------------------------------------------------------- */
 
 /* Where fewer than LANES numbers are left, the first of them fills the vector. */
-INLINE V KERNEL(load_last)(const double *from, long left)
+INLINE V ISA(load_last)(const double *from, long left)
 {
 #if defined(__x86_64__) && LANES == 8
     return (V)_mm512_mask_loadu_pd((__m512d)SPLAT(from[0]), (__mmask8)((1 << left) - 1), from);
@@ -497,7 +497,7 @@ INLINE V KERNEL(load_last)(const double *from, long left)
 #endif
 }
 
-INLINE void KERNEL(store_last)(double *to, long left, V x)
+INLINE void ISA(store_last)(double *to, long left, V x)
 {
 #if defined(__x86_64__) && LANES == 8
     _mm512_mask_storeu_pd(to, (__mmask8)((1 << left) - 1), (__m512d)x);
@@ -508,15 +508,15 @@ INLINE void KERNEL(store_last)(double *to, long left, V x)
 #endif
 }
 
-INLINE V KERNEL(load)(const double *from, long left)
+INLINE V ISA(load)(const double *from, long left)
 {
-    return left >= LANES ? (V) * (const W *)from : KERNEL(load_last)(from, left);
+    return left >= LANES ? (V) * (const W *)from : ISA(load_last)(from, left);
 }
 
-INLINE void KERNEL(store)(double *to, long left, V x)
+INLINE void ISA(store)(double *to, long left, V x)
 {
     if (left >= LANES)
         *(W *)to = (W)x;
     else
-        KERNEL(store_last)(to, left, x);
+        ISA(store_last)(to, left, x);
 }
