@@ -544,6 +544,64 @@ def test_bad_programs_are_refused(name):
         native.prepare(Program(SLOTS, 5, 0, np.zeros(0), (BAD[name],), ()))
 
 
+def spoilt(place, word):
+    """The words of an instruction of each kind, one of them changed, with what belongs to them."""
+    two, four, at = Ref(4, 1, 1), Ref(0, 1, 2, 0, 1), Ref(8)
+    each = {
+        "elementwise": Instruction("map", (2,), two, (Ref(0, 1, 1),), "neg"),
+        "map": Instruction("map", (2,), two, (Ref(0, 1, 1),), "tanh"),
+        "vjp": Instruction("vjp", (2,), two, (Ref(0, 1, 1),) * 3, "tanh"),
+        "sum": Instruction("sum", (2, 2), two, (four,)),
+        "dot": Instruction("dot", (2, 2), two, (four, four)),
+        "mm": Instruction("mm", (2, 2, 2), two, (four, four)),
+        "max": Instruction("max", (2, 2), two, (four,)),
+        "argmax": Instruction("argmax", (2, 2), two, (four,)),
+        "take": Instruction("take", (1, 2), two, (four, at)),
+        "put": Instruction("put", (1, 2), four, (Ref(6), at)),
+        "get": Instruction("get", (1, 2), two, (four, at)),
+        "fill": Instruction("fill", (2,), two),
+    }
+    assert tuple(each) == lower._KINDS
+    for step in each.values():
+        code = lower.encode(Program(SLOTS, 4, 0, np.zeros(0), (step,), ()))
+        words = code.words.copy()
+        words[place] = word
+        yield words, code
+
+
+@needs_native
+@pytest.mark.parametrize(
+    ("place", "word", "message"),
+    [
+        *[(0, kind, "an unknown kind of instruction") for kind in (-1, 12, 40, 2**32, 2**62)],
+        *[(1, op, "an unknown operation") for op in (-1, 999, 1000, 2**32, 2**62)],
+        *[(2, which, "an unknown operation") for which in (-1, 3, 2**32, 2**62)],
+        *[(3, flags, "an unknown flag") for flags in (-1, 4, 2**32, 2**62)],
+        *[(7, number, "a number that is not there") for number in (-1, 1, 2**62)],
+        *[(8, count, "the wrong number of operands|words that end") for count in (0, 6, 2**62)],
+        *[(9, form, "an unknown form of operand") for form in (-1, 3, 2**32)],
+    ],
+)
+def test_unknown_codes_are_errors_not_skipped(place, word, message):
+    for words, code in spoilt(place, word):
+        with pytest.raises(ValueError, match=f"instruction 0 has ({message})"):
+            native._vm.load(words, code.pool, code.numbers, code.size)
+
+
+@needs_native
+def test_only_ops_that_have_a_kernel_are_known():
+    unary = {op.code for op in MAPS.values() if op.arity == 1}
+    for op in range(max(unary) + 50):
+        for words, code in spoilt(1, op):
+            if words[0] not in (1, 2):  # a map of one operand, and its adjoint
+                continue
+            if op in unary:
+                native._vm.load(words, code.pool, code.numbers, code.size)
+                continue
+            with pytest.raises(ValueError, match=r"an unknown operation|number of operands"):
+                native._vm.load(words, code.pool, code.numbers, code.size)
+
+
 @needs_native
 def test_words_at_random_are_refused_or_harmless():
     from minigrad import _vm

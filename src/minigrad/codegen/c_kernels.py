@@ -141,11 +141,18 @@ def header() -> str:
             )
     functions = [f"APART void ISA({name}){text}" for text, name in kernels.items()]
     switches = _SWITCHES.format(maps="".join(maps), vjps="".join(vjps), operands=len(_OPERANDS))
-    return "\n".join([_HEAD, *functions, switches, _FOOT])
+    arities = ", ".join(f"[{op.code}] = {op.arity}" for op in MAPS.values())
+    return "\n".join([_HEAD.format(arities=arities), *functions, switches, _FOOT])
 
 
 _HEAD = """/* Made from the op table by minigrad/codegen/c_kernels.py; do not edit. */
 #include "vm/isa/vecmath.h"
+
+#ifndef MINIGRAD_ARITIES
+#define MINIGRAD_ARITIES
+/* By op code: how many operands it takes; 0 where there is no map. */
+static const signed char ARITIES[] = {{{arities}}};
+#endif
 """
 
 _SWITCHES = """/* out[i] = op(a[i], b[i], c[i]) */

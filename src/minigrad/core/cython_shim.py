@@ -67,7 +67,7 @@ def trashcan(on: bool) -> Callable[[C], C]:
     return lambda kind: kind
 
 
-# What native/nodes/slab.h does for the compiled engine; uncompiled, Python's collector does its best.
+# What native/nodes/slab.h does for the native engine; in the pure one Python's collector does it.
 
 
 def place_nodes(sample: object, operand: object) -> None:

@@ -8,8 +8,8 @@ of three loops, (d0, d1, d2), and an operand says how far its slot moves in each
     cells     base + index[(i0*d1 + i1)*d2 + i2]
 
 The nest is chosen here: loops that all operands walk through in one stride become one, and the
-innermost is one along which results follow each other in memory. `native/vm/program.c` checks everything
-again when it loads the words. Start at `encode`.
+innermost is one along which results follow each other in memory. `native/vm/program.c` checks
+everything again when it loads the words. Start at `encode`.
 """
 
 from __future__ import annotations

@@ -52,6 +52,11 @@
 #pragma GCC pop_options
 #endif
 
+int arity_of(int64_t op)
+{
+    return op >= 0 && op < (int64_t)sizeof ARITIES ? ARITIES[op] : 0;
+}
+
 #define ROW(name) {#name, run_##name, run_lanes_##name, sgd_##name, adam_##name, all_finite_##name}
 
 /* The best first. */

@@ -9,10 +9,10 @@
 
 /* ---- checks ---- */
 
-static const char *check_ref(const Ref *r, long l0, long l1, long l2, long at, long pool, long size)
+static const char *check_ref(const Ref *r, const long loops[3], int64_t at, long pool, long size)
 {
     const int64_t limit = (int64_t)1 << 31;
-    const long loops[3] = {l0, l1, l2}, strides[3] = {r->s0, r->s1, r->s2};
+    const long strides[3] = {r->s0, r->s1, r->s2};
     int64_t low = 0, high = 0;
     if (r->base < -limit || r->base > limit)
         return "an operand outside the buffer";
@@ -25,7 +25,7 @@ static const char *check_ref(const Ref *r, long l0, long l1, long l2, long at, l
         *(reach < 0 ? &low : &high) += reach;
     }
     if (r->form != AFFINE) {
-        const int64_t count = (int64_t)l0 * l1 * (r->form == CELLS ? l2 : 1);
+        const int64_t count = (int64_t)loops[0] * loops[1] * (r->form == CELLS ? loops[2] : 1);
         int64_t least = INT32_MAX, most = INT32_MIN;
         if (at < 0 || count > pool - at)
             return "an index array outside the pool";
@@ -39,18 +39,6 @@ static const char *check_ref(const Ref *r, long l0, long l1, long l2, long at, l
     if (r->base + low < 0 || r->base + high >= size)
         return "an operand outside the buffer";
     return NULL;
-}
-
-/* How many operands a kind takes: fewest and most, the result included. */
-static const signed char counts[KINDS][2] = {
-    [ELEMENTWISE] = {2, 3}, [MAP] = {2, 4}, [VJP] = {4, 6}, [SUM] = {2, 3},
-    [DOT] = {3, 4},  [MM] = {3, 4},  [MAX] = {2, 2}, [ARGMAX] = {2, 2},
-    [TAKE] = {3, 3}, [PUT] = {3, 3}, [GET] = {3, 3}, [FILL] = {1, 1},
-};
-
-static int is_binary(int each)
-{
-    return each == ADD || each == SUB || each == MUL || each == MUL_ADD_TO;
 }
 
 /* ---- plans ---- */
@@ -89,53 +77,86 @@ static size_t scratch_of(const Instruction *c)
 
 /* ---- decoding ---- */
 
-static const char *decode_one(Instruction *c, const int64_t *w, const Plan *plan,
-                              const Words *words)
+/* How many operands an instruction takes, the result included: at least, at most; 0 if there is no
+   such operation. Codes of maps and their adjoints are those of the op table. */
+typedef struct {
+    int least, most;
+} Count;
+
+static Count operands_of(int64_t kind, int64_t op, int64_t which)
+{
+    static const Count counts[KINDS] = {
+        [SUM] = {2, 3},    [DOT] = {3, 4},  [MM] = {3, 4},  [MAX] = {2, 2},
+        [ARGMAX] = {2, 2}, [TAKE] = {3, 3}, [PUT] = {3, 3}, [GET] = {3, 3}, [FILL] = {1, 1},
+    };
+    const int binary = op == ADD || op == SUB || op == MUL || op == MUL_ADD_TO;
+    const int arity = kind == MAP || kind == VJP ? arity_of(op) : 0, own = kind == MAP ? 1 : 3;
+    if (op < 0 || which < 0 || which >= (kind == VJP ? arity : 1))
+        return (Count){0, 0};
+    if (kind == ELEMENTWISE)
+        return op < ELEMENTWISE_OPS ? (Count){2 + binary, 2 + binary} : (Count){0, 0};
+    if (kind == MAP || kind == VJP)
+        return arity ? (Count){own + arity, own + arity} : (Count){0, 0};
+    return op == 0 ? counts[kind] : (Count){0, 0};
+}
+
+static const char *check_head(const int64_t *w, long number_count)
 {
     /* all elements of an instruction are counted in a long */
     const int64_t most = (int64_t)1 << 31, longest = LONG_MAX < most ? LONG_MAX : most << 8;
-    if (w[0] < 0 || w[0] >= KINDS || w[7] < 0 || w[7] >= words->number_count)
+    if (w[0] < 0 || w[0] >= KINDS)
         return "an unknown kind of instruction";
     for (int k = 4; k < 7; k++)
         if (w[k] < 1 || w[k] > most)
             return "a loop of no turns or of more than 2^31";
     if (w[4] * w[5] > most || w[4] * w[5] * w[6] > longest)
         return "a loop too long";
-    if (w[8] < counts[w[0]][0] || w[8] > counts[w[0]][1])
-        return "the wrong number of operands";
-    if (w[1] < 0 || w[1] > 1000 || w[2] < 0 || w[2] > 2)
+    const Count operands = operands_of(w[0], w[1], w[2]);
+    if (!operands.most)
         return "an unknown operation";
+    if (w[8] < operands.least || w[8] > operands.most)
+        return "the wrong number of operands";
+    if (w[3] & ~(int64_t)(STORES | REPEATS))
+        return "an unknown flag";
+    return w[7] < 0 || w[7] >= number_count ? "a number that is not there" : NULL;
+}
+
+static const char *decode_ref(Ref *r, const int64_t *w, const long loops[3], const Plan *plan,
+                              long pool_length)
+{
+    if (w[0] < AFFINE || w[0] > CELLS)
+        return "an unknown form of operand";
+    r->form = (int)w[0];
+    r->base = w[1], r->s0 = w[2], r->s1 = w[3], r->s2 = w[4];
+    if (w[0] != AFFINE && (w[5] < 0 || w[5] > pool_length))
+        return "an index array outside the pool";
+    r->index = r->form == AFFINE ? NULL : plan->pool + w[5];
+    r->flat = r->form == AFFINE
+              && (loops[0] * loops[1] * loops[2] == 1
+                  || (r->s2 == 1 && (loops[1] == 1 || r->s1 == loops[2])
+                      && (loops[0] == 1 || r->s0 == loops[1] * loops[2])));
+    return check_ref(r, loops, w[5], pool_length, plan->size);
+}
+
+static const char *decode_one(Instruction *c, const int64_t *w, const Plan *plan,
+                              const Words *words)
+{
+    const char *wrong = check_head(w, words->number_count);
+    if (wrong)
+        return wrong;
     c->kind = (int)w[0], c->op = (int)w[1], c->which = (int)w[2], c->flags = (int)w[3];
     c->d0 = w[4], c->d1 = w[5], c->d2 = w[6];
     c->number = words->numbers[w[7]];
     c->refs = (int)w[8];
-    if (c->kind == ELEMENTWISE && (c->op >= ELEMENTWISE_OPS || c->refs != 2 + is_binary(c->op)))
-        return "the wrong number of operands";
-    for (int k = 0; k < c->refs; k++) {
-        const int64_t *v = w + HEAD_WORDS + k * REF_WORDS;
-        Ref *r = &c->r[k];
-        long l0 = c->d0, l1 = c->d1, l2 = c->d2;
-        if (v[0] < AFFINE || v[0] > CELLS)
-            return "an unknown form of operand";
-        r->form = (int)v[0];
-        r->base = v[1], r->s0 = v[2], r->s1 = v[3], r->s2 = v[4];
-        if (v[0] != AFFINE && (v[5] < 0 || v[5] > words->pool_length))
-            return "an index array outside the pool";
-        r->index = r->form == AFFINE ? NULL : plan->pool + v[5];
-        if (c->kind == MM && (k == 1 || k == 2))
-            l0 = k == 1 ? c->d0 : c->d1, l1 = 1;
-        else if (c->kind == MM)
-            l2 = 1;
-        /* one loop: operands that are not walked along the terms have no stride there */
-        const char *wrong = check_ref(r, l0, l1, l2, v[5], words->pool_length, plan->size);
-        if (wrong)
-            return wrong;
-        r->flat = r->form == AFFINE && r->s2 == 1 && (l1 == 1 || r->s1 == l2)
-                  && (l0 == 1 || r->s0 == l1 * l2);
-        if (r->form == AFFINE && l0 * l1 * l2 == 1)
-            r->flat = 1;
+    for (int k = 0; k < c->refs && !wrong; k++) {
+        /* of a product, factors have rows and terms, and results rows and columns */
+        const int factor = c->kind == MM && (k == 1 || k == 2), grid = c->kind == MM && !factor;
+        const long loops[3] = {k == 2 && factor ? c->d1 : c->d0, factor ? 1 : c->d1,
+                               grid ? 1 : c->d2};
+        wrong = decode_ref(&c->r[k], w + HEAD_WORDS + k * REF_WORDS, loops, plan,
+                           words->pool_length);
     }
-    return NULL;
+    return wrong;
 }
 
 const char *decode(Plan *plan, const Words *words)

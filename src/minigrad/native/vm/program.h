@@ -72,6 +72,9 @@ typedef struct {
 /* Fill a plan whose `size` is set; returns what instruction number `count` has wrong, or NULL. */
 const char *decode(Plan *plan, const Words *words);
 
+/* How many operands the op of this code takes as a map; 0 if there is no such map. Of isas.c. */
+int arity_of(int64_t op);
+
 /* Write the stream of a program; -1 if there is no memory. */
 int write_stream(Stream *s, const Instruction *instructions, long count);
 
