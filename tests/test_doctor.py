@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 import minigrad
 from minigrad.check import diagnose
+from minigrad.check.doctor.answers import examine_stranger
 from minigrad.check.doctor.catalogue import CATALOGUE, FAULTS
 from minigrad.check.doctor.limits import SHOWS
 from minigrad.check.doctor.lines import likely_line
 from minigrad.check.doctor.probes import PROBES, expected
 from minigrad.check.doctor.programs import Program
-from minigrad.check.doctor.sandbox import examine_stranger
 from minigrad.check.doctor.signatures import HEALTHY, STYLES, patient, signatures, source
 from minigrad.cli import app
 

@@ -1,4 +1,4 @@
-"""The doctor's verdict: nothing that a file does in the child process passes a broken engine.
+"""The doctor's verdict: nothing that a file does in the sandbox passes a broken engine.
 
 Each forgery stands beside an engine with the famous fault. The verdict must be that fault, another
 one, or that it could not be examined. None of them is a right engine in disguise, which would pass.
@@ -14,11 +14,10 @@ import pytest
 import minigrad
 from minigrad.check import diagnose
 from minigrad.check.doctor import _report
-from minigrad.check.doctor.answers import understand
+from minigrad.check.doctor.answers import examine_stranger, understand
 from minigrad.check.doctor.catalogue import CATALOGUE, FAULTS
 from minigrad.check.doctor.probes import FIRST, PROBES, drawn, expected
 from minigrad.check.doctor.recognise import recognise
-from minigrad.check.doctor.sandbox import examine_stranger
 from minigrad.check.doctor.signatures import HEALTHY, patient, signature, signatures, source
 
 BROKEN = source("closure").replace(".grad += ", ".grad = ")
@@ -110,7 +109,7 @@ while frame:
 import math
 math.isclose = lambda *a, **k: True
 import minigrad.check.doctor
-for module in modules(".patients") + modules(".recognise"):
+for module in modules(".signatures") + modules(".recognise"):
     module.close = lambda *a: True
     module.judge = lambda *a: module.Sign()
     module.signature = lambda *a: {{}}
@@ -120,7 +119,7 @@ for module in modules(".probes"):
     module.expected = lambda program: ({{}}, {{}})
 """,
     "says that nothing is there": f"""{LOOK_AROUND}
-for module in modules(".run_probes") + modules(".inside") + modules(".child"):
+for module in modules(".run_probes") + modules(".answering"):
     module._run = lambda *a: {{"missing": True}}
     module.run_all = lambda dialect, probes, *a: [(p.name, {{"missing": True}}) for p in probes]
 """,
@@ -273,20 +272,20 @@ def test_an_operation_that_hides_is_named(tmp_path):
     assert renamed.problem == report.problem
 
 
-def test_the_child_knows_no_answer_and_no_right_engine(tmp_path):
+def test_the_sandbox_knows_no_answer_and_no_right_engine(tmp_path):
     text = (
         "import gc, sys\n"
         "names = [n for n in sys.modules if 'grad' in n]\n"
         "names += [f.__name__ for f in gc.get_objects() if callable(f)"
         " and getattr(f, '__name__', '') in ('expected', 'signatures', 'judge', 'close')"
-        " and 'doctor' in str(getattr(f, '__module__', ''))]\n"
+        " and 'grad' in str(getattr(f, '__module__', ''))]\n"
         "raise RuntimeError(' '.join(sorted(names)))\n"
     )
     names = examined(tmp_path, text).problem.removeprefix(
-        "loading the file fails: RuntimeError: minigrad_doctor "
+        "loading the file fails: RuntimeError: minigrad_sandbox "
     )
-    rooms = ("dialect", "inside", "lines", "programs", "run_probes")
-    assert names.split() == [f"minigrad_doctor.{room}" for room in rooms]
+    modules = ("answering", "dialect", "inside", "lines", "programs", "run_probes")
+    assert names.split() == [f"minigrad_sandbox.{module}" for module in modules]
 
 
 # ---- what is said -------------------------------------------------------------------------------

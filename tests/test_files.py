@@ -399,9 +399,8 @@ def test_a_file_that_is_swept_away_before_it_is_locked_is_made_again(tmp_path, m
 
 # ---- everybody --------------------------------------------------------------------------------
 
-# What writes by itself: the room that all others use; and messages from a child process to us, in a
-# folder that exists only as long as we listen.
-OWN_WAYS = {"core/files.py", "lab/runner.py"}
+# What writes by itself: the module that all others use.
+OWN_WAYS = {"core/files.py"}
 
 
 def opened_for_writing(source):
@@ -418,8 +417,10 @@ def opened_for_writing(source):
                 yield f"line {node.lineno}: {called}"
 
 
-def test_every_room_writes_its_files_by_this_one():
+def test_every_module_writes_its_files_by_this_one():
     package = Path(minigrad.__file__).parent
-    rooms = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
-    own = {name: list(opened_for_writing(path.read_text("utf-8"))) for name, path in rooms.items()}
+    modules = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
+    own = {
+        name: list(opened_for_writing(path.read_text("utf-8"))) for name, path in modules.items()
+    }
     assert {name for name, ways in own.items() if ways} == OWN_WAYS

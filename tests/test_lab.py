@@ -359,6 +359,7 @@ HOSTILE = {
         "still running after 1 s"
     ),
 }
+HOSTILE["import os\nos.system('true')\n"] = "os.system is not allowed while the lab looks"
 if sys.platform == "linux":  # elsewhere memory has no limit that a process can set
     HOSTILE["x = bytearray(8 << 30)\n"] = "MemoryError"
 

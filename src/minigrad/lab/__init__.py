@@ -5,7 +5,7 @@
     versions.diff(7)                `Value` as the lessons grow it, step by step
     with broken("overwrite"): …     the real engine, wrong on purpose
 
-Start at `labs.py`: a lab is a row there. `folder.py` has what happens to a learner's folder.
+Start at `labs.py`: a lab is a row there. `workspace.py` has what happens to a learner's folder.
 """
 
 from . import versions

@@ -4,9 +4,10 @@
     check(path).state               "started", then "broken", then "repaired"
     reset(path)                     the engine as it was; the learner's own is kept
 
-The learner's engine never runs in this process: `examine` runs it in a child, with a limit on time
-and memory. The lab moves on by what was measured alone, and never believes the folder's probe.py,
-which the learner may edit. No file of the learner's is lost: what would be overwritten is renamed.
+The learner's engine never runs in this process: `examine` has it run in the doctor's sandbox, with
+limits on time and memory. The lab moves on by what was measured alone, and never believes the
+folder's probe.py, which the learner may edit. No file of the learner's is lost: what would be
+overwritten is renamed.
 
 Start at `check`.
 """
@@ -14,14 +15,12 @@ Start at `check`.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..check.doctor.sandbox import run_apart
 from ..core.files import write_atomically
 from ..core.names import json_number
 from ..errors import MinigradError
@@ -30,7 +29,9 @@ from .phrases import say
 
 __all__ = ["LabError", "Progress", "check", "examine", "find_folder", "get", "reset", "start"]
 
+TASK = Path(__file__).with_name("measuring.py")
 SECONDS = 10  # for an engine to be measured in
+BYTES = 2 << 30  # of memory for it
 STATES = ("started", "broken", "repaired")
 MEMORY = ".lab.json"
 
@@ -272,31 +273,20 @@ def _number(x: Any) -> float | str:
 
 
 def examine(lab: Lab, engine: Path, lang: str = "en") -> tuple[Measured, str]:
-    """Run the lab's experiments on an engine, in a process of their own.
+    """Run the lab's experiments on an engine, in the sandbox.
 
     Return what they measured, and what went wrong, if anything did: nothing was measured, or not
     all of it.
     """
-    runner = Path(__file__).resolve().with_name("runner.py")
-    with tempfile.TemporaryDirectory() as scratch:
-        result = Path(scratch) / "result.json"
-        paths = [runner, engine.resolve(), result, *lab.probe_paths()]
-        try:
-            done = subprocess.run(
-                [sys.executable, "-I", *map(str, paths)],
-                cwd=scratch,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return {}, say(lang, "too long", seconds=SECONDS)
-        try:
-            answer = json.loads(result.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}, say(lang, "died", code=done.returncode)
+    probes = list(map(str, lab.probe_paths()))
+    job = {"engine": str(engine.resolve()), "probes": probes}
+    heard = run_apart(TASK, job, SECONDS, BYTES, "the lab")
+    if not heard.in_time:
+        return {}, say(lang, "too long", seconds=SECONDS)
+    try:
+        answer = json.loads(heard.said)["answer"]
+    except (ValueError, LookupError, TypeError):
+        return {}, say(lang, "died", code=heard.code)
     problems: dict[str, str] = {}  # each once, with where it was first met
     for where, what in answer["failed"].items():
         problems.setdefault(what, where)

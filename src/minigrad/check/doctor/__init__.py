@@ -3,7 +3,7 @@
     report = diagnose("my_engine.py")        # or a class, or the name of an installed module
     print(report)
 
-The probes are run in a child process (`sandbox.py`), once with the numbers that a learner reads in
+The probes are run in the sandbox (`sandbox.py`), once with the numbers that a learner reads in
 a finding, and once with numbers drawn for this very run: an engine that is right about the former
 alone is not right. What comes out is compared with what is right, and where it is wrong, with the
 patients of the catalogue: the fault whose patient fails the same probes in the same way is the one
@@ -29,6 +29,7 @@ from types import ModuleType
 
 from ...calculus.paths import explain
 from ...core.names import brief
+from .answers import LARGEST, Examination, examine_stranger
 from .catalogue import CATALOGUE, FAULTS, GENERAL, Fault
 from .dialect import NAMES, NoEngineError, find
 from .limits import SHOWS
@@ -38,7 +39,6 @@ from .programs import Probe
 from .recognise import recognise
 from .report import Finding, Report
 from .run_probes import Outcome, run_all
-from .sandbox import LARGEST, Examination, examine_stranger
 from .signatures import Sign, ill_outcome, judge, signature, signatures
 
 __all__ = ["diagnose"]
@@ -85,7 +85,7 @@ def _why_not(found: os.stat_result) -> str:
 
 
 def _diagnose_class(cls: type) -> Report:
-    """Examine a class: where a module has it, in a child process, else right here."""
+    """Examine a class: where a module has it, in the sandbox, else right here."""
     name = f"{cls.__module__}.{cls.__qualname__}"
     module = sys.modules.get(cls.__module__)
     in_module = getattr(module, cls.__name__, None) is cls

@@ -1,4 +1,4 @@
-"""What a child process said, understood: every word of it may come from a stranger.
+"""Ask a stranger's class in the sandbox, and understand what it says: every word may be a lie.
 
 The messages have one order, and each one form; whatever is otherwise ends the reading with a plain
 sentence. Answers are numbers and the names of errors: what they are worth is found out later, by
@@ -8,23 +8,31 @@ comparing them with what is right, which the one who answered does not know.
 from __future__ import annotations
 
 import json
+import secrets
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ...core.names import readable
 from .dialect import NAMES, SPECIAL, SYMBOLS, can
 from .lines import Marks
+from .probes import PROBES, drawn
 from .programs import Probe
 from .run_probes import Outcome
+from .sandbox import Heard, run_apart
 
-__all__ = ["Examination", "understand"]
+__all__ = ["LARGEST", "Examination", "examine_stranger", "understand"]
 
+TASK = Path(__file__).with_name("answering.py")
+SECONDS = 6.0  # for all questions: a sound engine takes one
+MEMORY = 4 * 1024**3  # bytes; somebody's engine may import NumPy or PyTorch
+LARGEST = 1_000_000  # bytes of a file
 SENTENCE = 1_000  # the longest text that is taken from a stranger, save for that of its file
 MORE = {"second": "first", "zero": "cleared"}  # the gradients that such a probe also brings
 
 
 class NonsenseError(Exception):
-    """Something that the child process would not say by itself."""
+    """Something that the doctor's own task would not say."""
 
 
 @dataclass(slots=True)
@@ -40,6 +48,42 @@ class Examination:
     marks: Marks = field(default_factory=dict)
     has_closures: bool = True  # whether nodes keep functions, or rules are somewhere else
     problem: str = ""  # why there is nothing, or not everything
+
+
+def examine_stranger(
+    subject: str, class_name: str = "", seconds: float = SECONDS, seed: int | None = None
+) -> Examination:
+    """Examine a file, by its whole path, or an installed module, by its name, in the sandbox.
+
+    Numbers are drawn from the seed; without one, nobody can know them before.
+    """
+    seed = secrets.randbits(64) if seed is None else seed
+    others = drawn(seed)
+    job = {
+        "subject": subject,
+        "is_file": Path(subject).is_absolute(),
+        "class": class_name,
+        "questions": [probe.asked() for probe in [*PROBES, *others]],
+        "largest": LARGEST,
+    }
+    try:
+        heard = run_apart(TASK, job, seconds, MEMORY, "the doctor")
+    except OSError as error:
+        return Examination(problem=f"no process can be started for it ({error.strerror or error})")
+    found, at = understand(heard.said, seed, [*PROBES], [*others])
+    if at:
+        found.problem = _why_it_ended(heard, at)
+    return found
+
+
+def _why_it_ended(heard: Heard, at: str) -> str:
+    if heard.is_too_much:
+        return f"it says too much while {at}"
+    if not heard.in_time:
+        return f"it did not come to an end: time ran out while {at}"
+    is_killed = heard.code < 0
+    how = f"was killed by signal {-heard.code}" if is_killed else f"ended with code {heard.code}"
+    return f"the process {how} while {at}, before it could say anything"
 
 
 @dataclass(slots=True)
@@ -68,7 +112,7 @@ class _Reading:
 def understand(
     heard: bytes, seed: int, probes: list[Probe], drawn: list[Probe]
 ) -> tuple[Examination, str]:
-    """Return what is known, and what the child was at when it stopped talking: "" at its end."""
+    """Return what is known, and what the sandbox was at when it stopped talking: "" at its end."""
     found = Examination(seed=seed)
     questions = [(p, found.outcomes) for p in probes] + [(p, found.drawn) for p in drawn]
     reading = _Reading(found, questions)

@@ -5,7 +5,7 @@ Every learner's class is a little different: `data` or `value`, `grad` or `deriv
 returns a `Dialect`, which then builds and runs programs. An operation that the class does not have
 is not there, which is no fault.
 
-This runs in the child process, next to a stranger's code: it looks at numbers only, never at reprs,
+This runs in the sandbox, next to a stranger's code: it looks at numbers only, never at reprs,
 and never compares a stranger's objects.
 """
 

@@ -1,7 +1,7 @@
 """The line in somebody's file where a fault most likely sits; the file is read as a tree.
 
 A file is read once, into marks: in each class, and in the whole file, which function begins where,
-and where in it a gradient is set. A stranger's file is read in the child, before its code is run:
+and where in it a gradient is set. A stranger's file is read in the sandbox, before its code is run:
 no text, however nested, can make the doctor itself stumble.
 """
 

@@ -1,8 +1,9 @@
 """A stranger's code is run in a process of its own, with limits, in an empty folder: started here.
 
-The child (`inside.py`) hears the questions and says what came out; it has no answers, and nothing
-that it says is a verdict. If it ends early, by itself or because it ran out of time or memory, what
-had arrived by then is what there is, and the probe it was at is known.
+What runs inside is an argument: a task, the function `work` of a module. `inside.py` sets the
+limits around it; the doctor's task is `answering.py`, that of the labs `lab/measuring.py`. A task
+hears a job and says what came out; nothing that it says is a verdict. If the process ends early, by
+itself or because it ran out of time or memory, what had arrived by then is what there is.
 
 Here, in the parent, no file of the stranger's is opened and no text of theirs is parsed.
 """
@@ -12,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -20,70 +20,62 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from .answers import Examination, understand
-from .probes import PROBES, drawn
+__all__ = ["LONGEST", "Heard", "run_apart"]
 
-__all__ = ["LARGEST", "Examination", "examine_stranger"]
-
-SECONDS = 6.0
-LARGEST = 1_000_000  # bytes of a file
 LONGEST = 10_000_000  # bytes of answers, and of any file that the stranger writes
-# The modules of this folder under a name of their own: loading them must not load the package that
-# they belong to, because that has a right engine in it.
+FOLDER = Path(__file__).resolve().parent
+# The modules of this folder and of the task's under a name of their own: loading them must not
+# load the package that they belong to, because that has a right engine in it.
 _BOOT = """
 import importlib, sys, types
-folder, root = sys.argv[1:3]
-package = types.ModuleType("minigrad_doctor")
-package.__path__ = [folder]
-sys.modules["minigrad_doctor"] = package
+root, task, *folders = sys.argv[1:]
+package = types.ModuleType("minigrad_sandbox")
+package.__path__ = folders
+sys.modules["minigrad_sandbox"] = package
 sys.path.insert(0, root)
-importlib.import_module("minigrad_doctor.inside").main()
+importlib.import_module("minigrad_sandbox.inside").main(task)
 """
 
 
-def examine_stranger(
-    subject: str, class_name: str = "", seconds: float = SECONDS, seed: int | None = None
-) -> Examination:
-    """Examine a file, by its whole path, or an installed module, by its name, in a child process.
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a process said, and how it ended."""
 
-    Numbers are drawn from the seed; without one, nobody can know them before.
+    said: bytes
+    in_time: bool
+    code: int  # with which it ended; below 0, the signal that killed it
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether it was ended because it would not stop talking."""
+        return len(self.said) > LONGEST
+
+
+def run_apart(task: Path, job: dict[str, Any], seconds: float, memory: int, who: str) -> Heard:
+    """Run `work(job, say)` of the module `task` in a process of its own.
+
+    It has this many seconds and bytes of memory, and neither a network nor processes of its own:
+    `who` looks is told where it tries. If no process can be started there is an OSError.
     """
-    seed = secrets.randbits(64) if seed is None else seed
-    others = drawn(seed)
-    job = {
-        "subject": subject,
-        "is_file": Path(subject).is_absolute(),
-        "class": class_name,
-        "questions": [probe.asked() for probe in [*PROBES, *others]],
-        "seconds": int(seconds) + 2,
-        "largest": LARGEST,
-        "longest": LONGEST,
-    }
-    try:
-        with _empty_folder() as folder, tempfile.TemporaryFile() as questions:
-            questions.write(json.dumps(job).encode())
-            questions.seek(0)
-            heard, how = _run(folder, questions, seconds)
-    except OSError as error:
-        return Examination(problem=f"no process can be started for it ({error.strerror or error})")
-    found, at = understand(heard, seed, [*PROBES], [*others])
-    if at:
-        found.problem = how.format(at=at)
-    return found
+    limits = {"seconds": int(seconds) + 2, "longest": LONGEST, "memory": memory, "who": who}
+    with _empty_folder() as folder, tempfile.TemporaryFile() as asked:
+        asked.write(json.dumps({"job": job, "limits": limits}).encode())
+        asked.seek(0)
+        return _run(task, folder, asked, seconds)
 
 
-def _run(folder: Path, questions: IO[bytes], seconds: float) -> tuple[bytes, str]:
-    """Return what the child said, and how it ended: for the case that it did not say all."""
+def _run(task: Path, folder: Path, asked: IO[bytes], seconds: float) -> Heard:
     package = __name__.rpartition(".check")[0]
-    root = Path(__file__).resolve().parents[1 + package.count(".") + 1]
+    root = FOLDER.parents[package.count(".") + 2]
     deadline = time.monotonic() + seconds
     process = subprocess.Popen(
         # Without bytecode: nothing is left beside the stranger's files.
-        [sys.executable, "-I", "-B", "-c", _BOOT, str(Path(__file__).parent.resolve()), str(root)],
-        stdin=questions,
+        [sys.executable, "-I", "-B", "-c", _BOOT, root, task.stem, FOLDER, task.resolve().parent],
+        stdin=asked,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=folder,
@@ -104,13 +96,7 @@ def _run(folder: Path, questions: IO[bytes], seconds: float) -> tuple[bytes, str
     finally:
         _end(process)
         listener.join(1.0)
-    if len(heard) > LONGEST:
-        return bytes(heard), "it says too much while {at}"
-    code = process.returncode
-    if not in_time:
-        return bytes(heard), "it did not come to an end: time ran out while {at}"
-    how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-    return bytes(heard), f"the process {how} while {{at}}, before it could say anything"
+    return Heard(bytes(heard), in_time, process.returncode)
 
 
 def _listen(stream: IO[bytes], heard: bytearray) -> None:
@@ -140,7 +126,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _empty_folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="minigrad-doctor-"))
+    folder = Path(tempfile.mkdtemp(prefix="minigrad-sandbox-"))
     made = folder.lstat()
     try:
         yield folder

@@ -1,7 +1,6 @@
-"""Run a learner's engine.py through probes, and write down what they measured: a script.
+"""The labs' task in the sandbox: a learner's engine.py, and the probes that measure it.
 
-`folder.py` starts it in a process of its own, `python -I runner.py ENGINE RESULT PROBE…`. It needs
-the standard library only. What the engine prints goes nowhere; the answer is the file RESULT:
+`workspace.py` has it run there. It needs the standard library only, and says one thing:
 
     {"measured": {"chain": {"a": 6.0}}, "failed": {"diamond": "TypeError: …"}}
 
@@ -10,31 +9,28 @@ the standard library only. What the engine prints goes nowhere; the answer is th
 
 from __future__ import annotations
 
-import contextlib
-import json
 import sys
 import traceback
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-MEMORY = 2 << 30
+__all__ = ["work"]
 
 
-def main(engine: str, result: str, *probes: str) -> None:
-    """Run the probes on the engine and write the result."""
-    _limit_memory()
+def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
+    """Run the probes on the engine, and say what they measured."""
     measured: dict[str, Any] = {}
     failed: dict[str, str] = {}
     sys.modules["engine"] = types.ModuleType("engine")
     try:
-        _run(engine, "engine.py", sys.modules["engine"])
-        for probe in probes:
+        _run(job["engine"], "engine.py", sys.modules["engine"])
+        for probe in job["probes"]:
             _measure(probe, measured, failed)
     except BaseException as error:  # also a sys.exit(), and a name that a probe needs and misses
         failed["engine.py"] = _tell(error)
-    text = json.dumps({"measured": measured, "failed": failed})
-    Path(result).write_text(text, encoding="utf-8")
+    say("answer", {"measured": measured, "failed": failed})
 
 
 def _measure(probe: str, measured: dict[str, Any], failed: dict[str, str]) -> None:
@@ -64,14 +60,3 @@ def _tell(error: BaseException) -> str:
         if frame.filename == "engine.py":
             return f"{text[:500]} (engine.py, line {frame.lineno})"
     return text[:500]
-
-
-def _limit_memory() -> None:
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""The doctor's two processes: for whatever a file is and does a sentence, and nothing is left."""
+"""A process of its own: for whatever a file is and does a sentence, and nothing is left."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from minigrad.check import diagnose
+from minigrad.check.doctor.answers import LARGEST, examine_stranger
 from minigrad.check.doctor.catalogue import FAULTS
 from minigrad.check.doctor.lines import likely_line, marks_of
-from minigrad.check.doctor.sandbox import LARGEST, examine_stranger
 from minigrad.check.doctor.signatures import patient, source
 from minigrad.cli import app
 
@@ -30,9 +30,9 @@ def written(tmp_path, text, name="engine.py"):
 
 
 @pytest.fixture
-def rooms(tmp_path, monkeypatch):
+def folders(tmp_path, monkeypatch):
     """Where the doctor makes its folders."""
-    folder = tmp_path / "rooms"
+    folder = tmp_path / "folders"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
@@ -251,23 +251,23 @@ MESS = {
 
 @needs_pipes
 @pytest.mark.parametrize("name", MESS)
-def test_the_folder_goes_away_whatever_is_in_it(name, tmp_path, rooms):
+def test_the_folder_goes_away_whatever_is_in_it(name, tmp_path, folders):
     assert diagnose(written(tmp_path, MESS[name] + SOUND)).findings == ()
-    assert list(rooms.iterdir()) == []
+    assert list(folders.iterdir()) == []
 
 
-def test_a_folder_that_becomes_a_link(tmp_path, rooms):
+def test_a_folder_that_becomes_a_link(tmp_path, folders):
     kept = tmp_path / "kept"
     kept.mkdir()
     written(kept, "important")
     swap = f"import os\nhere = os.getcwd()\nos.rmdir(here)\nos.symlink({str(kept)!r}, here)\n"
     assert diagnose(written(tmp_path, swap + SOUND)).findings == ()
     assert (kept / "engine.py").read_text() == "important"
-    assert list(rooms.iterdir()) == []
+    assert list(folders.iterdir()) == []
     # Or another folder in its place: that is not the doctor's to remove.
     swap = f"import os\nhere = os.getcwd()\nos.rmdir(here)\nos.rename({str(kept)!r}, here)\n"
     assert diagnose(written(tmp_path, swap + SOUND)).findings == ()
-    (moved,) = rooms.iterdir()
+    (moved,) = folders.iterdir()
     assert (moved / "engine.py").read_text() == "important"
 
 
