@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import minigrad
-from minigrad import cli
 from minigrad import expressions as expr
 from minigrad.calculus.paths import explain_all
 from minigrad.cli import app
+from minigrad.cli import expressions as commands
 
 
 def run(*arguments):
@@ -165,8 +165,10 @@ def test_explain_all_or_one_and_as_json():
 def test_many_variables_take_one_pass(monkeypatch):
     names = [f"x{k}" for k in range(200)]
     asked, passes = [], []
-    monkeypatch.setattr(cli, "names", lambda program: asked.append(1) or expr.names(program))
-    monkeypatch.setattr(cli, "explain_all", lambda *given: passes.append(1) or explain_all(*given))
+    monkeypatch.setattr(commands, "names", lambda program: asked.append(1) or expr.names(program))
+    monkeypatch.setattr(
+        commands, "explain_all", lambda *given: passes.append(1) or explain_all(*given)
+    )
     done = run("explain", "+".join(names), *(f"{name}=1" for name in names))
     assert done.exit_code == 0
     assert "x0: 1 (x0 → x0+x1 → + " in done.output

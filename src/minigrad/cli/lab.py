@@ -1,12 +1,10 @@
 """`minigrad lab`: the labs and the seven versions on the command line.
 
-`cli.py` mounts `app`. Exit codes: 0, and for `check` that means finished; 1, not yet; 2, a mistake.
+Exit codes: 0, and for `check` that means finished; 1, not yet; 2, a mistake.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +12,14 @@ import typer
 
 from ..check import diagnose
 from ..core.names import brief
-from ..core.terminal import put, put_json, put_table, reporting
+from ..core.terminal import put, put_json, put_table
 from ..lab import versions as all_versions
 from ..lab import workspace as labs_folder
 from ..lab.labs import LABS, LANGUAGES, language
 from ..lab.phrases import say
 from ..lab.workspace import Difference, LabError, Progress
+from .options import AsJson
+from .reporting import reported
 
 __all__ = ["app"]
 
@@ -32,21 +32,12 @@ app = typer.Typer(
 Lang = Annotated[
     str | None, typer.Option("--lang", help="en or es; by default the language of your system.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 Folder = Annotated[
     Path | None, typer.Argument(help="of the lab; by default the one you are in, or see here")
 ]
 
 
-def _reporting(function: Callable[..., None]) -> Callable[..., None]:
-    """Turn a mistake into one sentence and exit code 2."""
-
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> None:
-        with reporting("lab", LabError, ValueError):
-            function(*args, **kwargs)
-
-    return run
+_reported = reported("lab", LabError, ValueError)
 
 
 def _language(lang: str | None) -> str:
@@ -56,7 +47,7 @@ def _language(lang: str | None) -> str:
 
 
 @app.callback(invoke_without_command=True)
-@_reporting
+@_reported
 def _list(context: typer.Context, lang: Lang = None, as_json: AsJson = False) -> None:
     """List the labs, or run one of the commands below."""
     if context.invoked_subcommand is not None:
@@ -74,7 +65,7 @@ def _list(context: typer.Context, lang: Lang = None, as_json: AsJson = False) ->
 
 
 @app.command("break")
-@_reporting
+@_reported
 def _break(
     name: Annotated[str, typer.Argument(metavar="LAB", help="such as accumulate")],
     folder: Annotated[
@@ -97,7 +88,7 @@ def _break(
 
 
 @app.command("check")
-@_reporting
+@_reported
 def _check(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) -> None:
     """Tell how far you are: exit code 0 when the lab is finished, 1 when not yet."""
     progress = labs_folder.check(folder, lang=lang)
@@ -110,7 +101,7 @@ def _check(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) ->
 
 
 @app.command("reset")
-@_reporting
+@_reported
 def _reset(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) -> None:
     """Bring engine.py back as it was; yours is kept as engine.mine.py."""
     done = labs_folder.reset(folder, lang=lang)
@@ -124,7 +115,7 @@ def _reset(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) ->
 
 
 @app.command("versions")
-@_reporting
+@_reported
 def _versions(
     number: Annotated[int | None, typer.Argument(help="1 to 7; all of them by default")] = None,
     diff: Annotated[

@@ -12,14 +12,12 @@ Start at `shown`.
 from __future__ import annotations
 
 import codecs
-import contextlib
 import io
 import json
-import os
 import re
 import sys
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .names import readable
@@ -28,15 +26,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
-    "complain",
     "put",
     "put_json",
     "put_rich",
     "put_table",
-    "reporting",
     "show_what_can_be_shown",
     "shown",
-    "silence",
     "table_of",
 ]
 
@@ -65,12 +60,13 @@ def shown(text: str, encoding: str = "utf-8") -> str:
     return visible.encode(encoding, "minigrad.spell").decode(encoding)
 
 
-def put(text: str, end: str = "\n") -> None:
+def put(text: str, end: str = "\n", file: TextIO | None = None) -> None:
     """Print now, so that a closed pipe is noticed here; in ASCII where the terminal says so.
 
     (typer.echo takes a terminal of ASCII for a mistake and writes UTF-8.)
     """
-    print(shown(text, _encoding(sys.stdout)), end=end, flush=True)
+    stream = file or sys.stdout
+    print(shown(text, _encoding(stream)), end=end, file=stream, flush=True)
 
 
 def put_json(document: Any) -> None:
@@ -113,37 +109,6 @@ def table_of(
     for row in rows:
         table.add_row(*map(cell, row))
     return table
-
-
-# ---- mistakes ---------------------------------------------------------------------------------
-
-
-def complain(text: str) -> None:
-    """Print to the standard error."""
-    with contextlib.suppress(OSError):  # nobody is left to complain to
-        print(shown(text, _encoding(sys.stderr)), file=sys.stderr, flush=True)
-
-
-@contextlib.contextmanager
-def reporting(command: str, *mistakes: type[Exception]) -> Iterator[None]:
-    """Turn a mistake, or a file that cannot be read or written, into a sentence and exit code 2."""
-    kinds: tuple[type[Exception], ...] = (OSError, *mistakes)
-    try:
-        yield
-    except kinds as error:
-        text = str(error)
-        if isinstance(error, OSError):
-            if error.filename is None:  # the output itself: whoever reads it has had enough
-                raise
-            text = f"{readable(error.filename)}: {error.strerror}."
-        complain(f"minigrad {command}: {text}")
-        raise SystemExit(2) from None
-
-
-def silence() -> None:
-    """Give up on the standard output, so that Python does not try it again at its end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # ---- spelling ---------------------------------------------------------------------------------
