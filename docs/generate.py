@@ -111,18 +111,18 @@ def catalogue() -> str:
 
 def fault_entry(fault: Fault) -> str:
     """Return one fault as a short section."""
-    programs = {probe.name: probe.program for probe in PROBES}
+    scripts = {probe.name: probe.script for probe in PROBES}
     if fault.kind == "fault":
         signs = signatures()[fault.code][0]
         failing = [name for name, sign in signs.items() if not sign.is_well]
-        smallest = min(failing, key=lambda name: len(programs[name].steps))
+        smallest = min(failing, key=lambda name: len(scripts[name].statements))
         few = ", ".join(failing[:5]) + (", …" if len(failing) > 5 else "")
         fails = f"{len(failing)} of {len(signs)} probes ({few}); passes the others"
     else:
         smallest, fails = fault.probe, f"the probe “{fault.probe}”"
     return (
         f"\n### {fault.name} (`{fault.code}`)\n\n{fault.sees} {fault.why}\n\n"
-        f"- fix: {fault.fix}\n- smallest example: `{programs[smallest].text()}`\n"
+        f"- fix: {fault.fix}\n- smallest example: `{scripts[smallest].text()}`\n"
         f"- fails: {fails}\n"
     )
 

@@ -19,7 +19,7 @@ from minigrad.check.doctor.catalogue import CATALOGUE, FAULTS
 from minigrad.check.doctor.limits import SHOWS
 from minigrad.check.doctor.lines import likely_line
 from minigrad.check.doctor.probes import PROBES, expected
-from minigrad.check.doctor.programs import Program
+from minigrad.check.doctor.scripts import Script
 from minigrad.check.doctor.signatures import HEALTHY, STYLES, patient, signatures, source
 from minigrad.cli import app
 
@@ -372,7 +372,7 @@ def test_a_class_that_lives_in_no_file():
 
 def test_probes_have_the_right_answers():
     # By hand: the diamond of the lessons, and x**n.
-    by_name = {probe.name: probe.program for probe in PROBES}
+    by_name = {probe.name: probe.script for probe in PROBES}
     assert expected(by_name["diamond"])[1] | {} == {
         "a": 4.0, "b": -4.0, "c": -12.0, "d": -2.0, "e": -2.0, "f": 10.0, "g": 1.0,
     }  # fmt: skip
@@ -380,15 +380,15 @@ def test_probes_have_the_right_answers():
     assert expected(by_name["a result inside a larger graph"])[1]["a"] == 3.0
 
 
-def test_programs_are_what_they_say():
-    program = Program({"a": 2.0}, ("b = a ** (-1)", "c = tanh(b)", "d = -c", "e = d", "e += a"))
-    assert [(s.name, s.op, s.operands) for s in program.steps] == [
+def test_scripts_are_what_they_say():
+    script = Script({"a": 2.0}, ("b = a ** (-1)", "c = tanh(b)", "d = -c", "e = d", "e += a"))
+    assert [(s.name, s.op, s.operands) for s in script.statements] == [
         ("b", "pow", ("a", -1.0)), ("c", "tanh", ("b",)), ("d", "neg", ("c",)), ("e", "is", ("d",)),
         ("e", "add=", ("e", "a")),
     ]  # fmt: skip
-    assert program.text("V") == "a = V(2); b = a ** (-1); c = tanh(b); d = -c; e = d; e += a"
+    assert script.text("V") == "a = V(2); b = a ** (-1); c = tanh(b); d = -c; e = d; e += a"
     with pytest.raises(ValueError, match="not a step"):
-        Program({}, ("import os",))
+        Script({}, ("import os",))
 
 
 @pytest.mark.parametrize(

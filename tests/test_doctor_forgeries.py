@@ -33,13 +33,12 @@ def examined(tmp_path, text, seed=None):
 
 # All that anybody can know before: the probes' own numbers, and what is right for them.
 KNOWN = {
-    json.dumps([p.program.leaves, p.program.lines, p.program.root]): expected(p.program)
-    for p in PROBES
+    json.dumps([p.script.leaves, p.script.lines, p.script.root]): expected(p.script) for p in PROBES
 }
 OUTCOMES = {
     p.name: {"missing": True}
     if p.kind not in FIRST
-    else dict(zip(("data", "grad"), expected(p.program), strict=True))
+    else dict(zip(("data", "grad"), expected(p.script), strict=True))
     for p in PROBES
 }
 LOOK_AROUND = """
@@ -53,8 +52,8 @@ for module in modules(".run_probes"):
     for name, old in list(module.ACTIONS.items()):
         def action(dialect, probe, *more, old=old):
             out = old(dialect, probe, *more)
-            program = probe.program
-            key = json.dumps([program.leaves, program.lines, program.root])
+            script = probe.script
+            key = json.dumps([script.leaves, script.lines, script.root])
             if key in KNOWN and "data" in out:
                 out["data"], out["grad"] = KNOWN[key]
             return out
@@ -116,7 +115,7 @@ for module in modules(".signatures") + modules(".recognise"):
 for module in modules(".doctor"):
     module._faults = lambda *a: []
 for module in modules(".probes"):
-    module.expected = lambda program: ({{}}, {{}})
+    module.expected = lambda script: ({{}}, {{}})
 """,
     "says that nothing is there": f"""{LOOK_AROUND}
 for module in modules(".run_probes") + modules(".answering"):
@@ -139,7 +138,7 @@ for module in modules(".dialect"):
 """,
     "asks something else": f"""{LOOK_AROUND}
 for thing in gc.get_objects():
-    if type(thing).__name__ == "Program":
+    if type(thing).__name__ == "Script":
         for name in thing.leaves:
             thing.leaves[name] = 0.0
 """,
@@ -251,7 +250,7 @@ def test_answers_that_were_learnt_by_heart_do_not_even_hide_the_name(tmp_path):
     assert [finding.code for finding in report.faults] == ["overwrite"]
     # And the expression is told with the very numbers that were asked.
     (finding,) = report.faults
-    program = {probe.name: probe.program for probe in drawn(5)}["add to itself"]
+    program = {probe.name: probe.script for probe in drawn(5)}["add to itself"]
     assert finding.program == program
     assert repr(program.leaves["a"]) in finding.program.text()
 
@@ -284,7 +283,7 @@ def test_the_sandbox_knows_no_answer_and_no_right_engine(tmp_path):
     names = examined(tmp_path, text).problem.removeprefix(
         "loading the file fails: RuntimeError: minigrad_sandbox "
     )
-    modules = ("answering", "dialect", "inside", "lines", "programs", "run_probes")
+    modules = ("answering", "dialect", "inside", "lines", "run_probes", "scripts")
     assert names.split() == [f"minigrad_sandbox.{module}" for module in modules]
 
 
@@ -369,11 +368,11 @@ def test_numbers_are_drawn_in_the_same_domain(seed):
     others = drawn(seed)
     assert drawn.__wrapped__(seed) == others  # the same for the same seed
     assert drawn(seed + 1) != others
-    some = [p for p in PROBES if p.kind in FIRST and any(p.program.leaves.values())]
+    some = [p for p in PROBES if p.kind in FIRST and any(p.script.leaves.values())]
     assert [probe.name for probe in others] == [probe.name for probe in some]
     for other in others:
-        old, new = probes[other.name].program.leaves, other.program.leaves
-        assert other.program.lines == probes[other.name].program.lines
+        old, new = probes[other.name].script.leaves, other.script.leaves
+        assert other.script.lines == probes[other.name].script.lines
         for (p, x), (q, y) in itertools.product(zip(old, old.values(), strict=True), repeat=2):
             assert (x == y) == (new[p] == new[q])  # what is equal stays equal, and only that
         for name, x in old.items():

@@ -35,10 +35,10 @@ from .dialect import NAMES, NoEngineError, find
 from .limits import SHOWS
 from .lines import likely_line, marks_of
 from .probes import BY_NAME, PROBES, build, drawn, expected
-from .programs import Probe
 from .recognise import recognise
 from .report import Finding, Report
 from .run_probes import Outcome, run_all
+from .scripts import Probe
 from .signatures import Sign, ill_outcome, judge, signature, signatures
 
 __all__ = ["diagnose"]
@@ -147,7 +147,7 @@ def _report(name: str, found: Examination) -> Report:
 
 
 def _is_missing(op: str, outcomes: dict[str, Outcome]) -> bool:
-    mine = [p.name for p in PROBES if p.kind == "first" and op in p.program.ops]
+    mine = [p.name for p in PROBES if p.kind == "first" and op in p.script.ops]
     return all(outcomes.get(name, {}).get("missing") for name in mine)
 
 
@@ -191,14 +191,14 @@ class _Case:
         line, shown = told.at(crashed) if crashed is not None else told.likely(fault.where)
         return Finding(
             fault.code, fault.kind, fault.name, fault.sees, fault.why, fault.fix,
-            probe.program, right, here, why, line, shown,
+            probe.script, right, here, why, line, shown,
             tuple(name for name in names if name != smallest),
         )  # fmt: skip
 
 
 def _size(name: str) -> tuple[int, int, int]:
     probe = BY_NAME[name]
-    return len(probe.program.steps), len(probe.program.leaves), PROBES.index(probe)
+    return len(probe.script.statements), len(probe.script.leaves), PROBES.index(probe)
 
 
 def _unnamed(op: str) -> Fault:
@@ -217,9 +217,9 @@ def _unnamed(op: str) -> Fault:
 def _difference(probe: Probe, outcome: Outcome, code: str) -> tuple[str, str, str, int | None]:
     """Tell what is right, what came out, why it differs, and where it crashed if it did."""
     outcome = ill_outcome(probe, outcome)
-    data, grad = expected(probe.program)
+    data, grad = expected(probe.script)
     if "error" in outcome:
-        right = ", ".join(f"{n}.grad = {brief(grad[n])}" for n in probe.program.leaves)
+        right = ", ".join(f"{n}.grad = {brief(grad[n])}" for n in probe.script.leaves)
         return right, f"{outcome['error']}: {outcome['message']}", "", outcome["line"]
     rights, heres, whys = [], [], []
     for name, number in judge(probe, outcome).numbers:
@@ -235,14 +235,14 @@ def _difference(probe: Probe, outcome: Outcome, code: str) -> tuple[str, str, st
 
 def _paths(probe: Probe, name: str, got: float, code: str) -> str:
     """Explain a gradient by its paths, and, for faults of accumulation, what became of them."""
-    values = build(probe.program)
-    found = explain(values[probe.program.root], values[name], top=6)
+    values = build(probe.script)
+    found = explain(values[probe.script.root], values[name], top=6)
     if found.paths < 2 or found.rest_paths:
         return str(found) if found.paths == 1 else ""
     products = [term.product for term in sorted(found.terms, key=lambda term: term.positions)]
     sum_ = " + ".join(brief(p) if p >= 0 else f"({brief(p)})" for p in products)
     count = {2: "twice"}.get(found.paths, f"{found.paths} times")
-    told = f"{name} reaches {probe.program.root} {count}: {sum_} = {brief(found.gradient)}"
+    told = f"{name} reaches {probe.script.root} {count}: {sum_} = {brief(found.gradient)}"
     forgets = code.startswith("overwrite") or code in ("same_object", "set_prev")
     if forgets and any(math.isclose(got, p, rel_tol=1e-9) for p in products):
         return f"{told}; your engine kept only one of them"
@@ -270,7 +270,7 @@ def _limits(found: Examination, signs: dict[str, Sign], told: _Told) -> list[Fin
         findings.append(
             Finding(
                 fault.code, kind, fault.name, fault.sees, fault.why, fault.fix,
-                BY_NAME[fault.probe].program, "", shown, "", line, at,
+                BY_NAME[fault.probe].script, "", shown, "", line, at,
             )
         )  # fmt: skip
     return findings

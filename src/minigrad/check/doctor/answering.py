@@ -24,8 +24,8 @@ from typing import Any
 
 from .dialect import Dialect, NoEngineError, find
 from .lines import marks_of
-from .programs import Probe
 from .run_probes import run_all
+from .scripts import Probe
 
 __all__ = ["work"]
 

@@ -17,9 +17,9 @@ from ...core.names import readable
 from .dialect import NAMES, SPECIAL, SYMBOLS, can
 from .lines import Marks
 from .probes import PROBES, drawn
-from .programs import Probe
 from .run_probes import Outcome
 from .sandbox import Heard, run_apart
+from .scripts import Probe
 
 __all__ = ["LARGEST", "Examination", "examine_stranger", "understand"]
 
@@ -106,7 +106,7 @@ class _Reading:
             return "loading the file"
         if self.answered == len(self.questions):
             return "saying good-bye"
-        return f"running “{self.questions[self.answered][0].program.text()}”"
+        return f"running “{self.questions[self.answered][0].script.text()}”"
 
 
 def understand(
@@ -261,4 +261,4 @@ def _one_outcome(probe: Probe, what: Any) -> Outcome:
     if probe.kind == "memory":
         return {name: _count(_part(what, name), 0) for name in ("held", "kept")}
     parts = ["data", "grad", *([MORE[probe.kind]] if probe.kind in MORE else [])]
-    return {part: _numbers(_part(what, part), probe.program.names) for part in parts}
+    return {part: _numbers(_part(what, part), probe.script.names) for part in parts}

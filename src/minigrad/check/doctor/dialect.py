@@ -2,7 +2,7 @@
 
 Every learner's class is a little different: `data` or `value`, `grad` or `derivative`,
 `backward()` or `backprop()`, methods or functions. `find` tries the usual names on a sample and
-returns a `Dialect`, which then builds and runs programs. An operation that the class does not have
+returns a `Dialect`, which then builds and runs scripts. An operation that the class does not have
 is not there, which is no fault.
 
 This runs in the sandbox, next to a stranger's code: it looks at numbers only, never at reprs,
@@ -20,7 +20,7 @@ from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from .programs import Probe, Program, Step
+from .scripts import Probe, Script, Statement
 
 __all__ = ["Dialect", "NoEngineError", "can", "find"]
 
@@ -65,14 +65,14 @@ class NoEngineError(Exception):
 
 def can(probe: Probe, operations: set[str], operators: set[str], zero: str) -> bool:
     """Whether a class that has these has all that a probe needs."""
-    program = probe.program
+    script = probe.script
     if probe.kind == "left":  # a missing operator is what is looked for: it may be the other way
-        return {{"sum": "add", "neg": "add"}.get(op, op) for op in program.ops} <= operators
+        return {{"sum": "add", "neg": "add"}.get(op, op) for op in script.ops} <= operators
     if probe.kind == "zero" and not zero:
         return False
-    needed = {"add" if op == "sum" else op for op in program.ops}
-    in_place = any("=" in step.op for step in program.steps)
-    if "sum" in program.ops or program.has_numbers or in_place:
+    needed = {"add" if op == "sum" else op for op in script.ops}
+    in_place = any("=" in statement.op for statement in script.statements)
+    if "sum" in script.ops or script.has_numbers or in_place:
         # Numbers and += are for operators; a method may want Values alone.
         return needed <= operators | (operations - set(SPECIAL))
     return needed <= operations
@@ -113,25 +113,25 @@ class Dialect:
         except Exception:
             return True
 
-    def run(self, program: Program) -> dict[str, Any]:
-        """Build a program's graph; return the stranger's Values by name."""
-        values = {name: self.make(number) for name, number in program.leaves.items()}
-        for step in program.steps:
-            values[step.name] = self._do(step, values)
+    def run(self, script: Script) -> dict[str, Any]:
+        """Build a script's graph; return the stranger's Values by name."""
+        values = {name: self.make(number) for name, number in script.leaves.items()}
+        for statement in script.statements:
+            values[statement.name] = self._do(statement, values)
         return values
 
-    def _do(self, step: Step, values: dict[str, Any]) -> Any:
-        exponent = _plain if step.op == "pow" else float
-        operands = [values[x] if isinstance(x, str) else exponent(x) for x in step.operands]
-        if step.op == "is":
+    def _do(self, statement: Statement, values: dict[str, Any]) -> Any:
+        exponent = _plain if statement.op == "pow" else float
+        operands = [values[x] if isinstance(x, str) else exponent(x) for x in statement.operands]
+        if statement.op == "is":
             return operands[0]
-        if step.op == "sum":
+        if statement.op == "sum":
             return sum(operands)
-        if step.op.endswith("="):
-            return _in_place(step.op[:-1], *operands)
-        if step.op == "neg" and "neg" not in self.operations:
+        if statement.op.endswith("="):
+            return _in_place(statement.op[:-1], *operands)
+        if statement.op == "neg" and "neg" not in self.operations:
             return -operands[0]
-        return self.operations[step.op](*operands)
+        return self.operations[statement.op](*operands)
 
     def number(self, value: Any, what: str) -> float:
         """Read a number off a stranger's Value: its `data` or `grad`; None counts as 0."""

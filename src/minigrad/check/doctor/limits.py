@@ -106,7 +106,7 @@ def _exponents(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
     told = []
     for name in ("power of a Value", "number ** a", "pow -1", "pow half", "power of zero"):
         outcome = outcomes.get(name, {"missing": True})
-        line = BY_NAME[name].program.lines[0]
+        line = BY_NAME[name].script.lines[0]
         if "error" in outcome:
             told.append(f"{line}: {outcome['error']}")
         elif name == "power of zero" and not outcome.get("missing"):

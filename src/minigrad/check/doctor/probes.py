@@ -1,10 +1,11 @@
 """What the doctor asks an engine to do, smallest first.
 
-A *first* probe is a program, built and run backward once; every number in it must be right. So must
+A *first* probe is a script, built and run backward once; every number in it must be right. So must
 those of *maybe* and *left* probes (unusual exponents, numbers on the left), but an engine may also
-refuse these. The other kinds ask for more than a first backward(): `second` passes, `depth`,
-`extremes`, memory. What is right is worked out by minigrad (`expected`), here and in no other
-process: a stranger's class is asked elsewhere (`run_probes.py`, in a child), and only asked.
+refuse these; a *hand* probe only helps to tell faults apart. The other kinds show limits and notes,
+beyond a first backward(): two passes (*second*, *two*, *zero*), a *deep* graph, *extreme* numbers,
+*memory*, the *kink* of relu. `run_probes.py` does with an engine what a kind says, for a stranger's
+class in the sandbox. What is right is worked out by minigrad (`expected`), here and nowhere else.
 
 Each probe has numbers of its own, which everybody can read here, and so learn the answers by heart.
 Therefore `drawn` asks the same with numbers that nobody knows before.
@@ -18,7 +19,7 @@ import random
 from ... import functions
 from ...scalar import Value
 from .dialect import SYMBOLS
-from .programs import FUNCTIONS, Probe, Program
+from .scripts import FUNCTIONS, Probe, Script
 
 __all__ = ["BY_NAME", "FIRST", "PROBES", "build", "drawn", "expected"]
 
@@ -29,8 +30,8 @@ PROBES: list[Probe] = []
 def _probe(
     name: str, lines: str, kind: str = "first", root: str = "", whole: bool = False, **leaves: float
 ) -> None:
-    program = Program(leaves, tuple(lines.split("; ")), root)
-    PROBES.append(Probe(name, kind, program, whole))
+    script = Script(leaves, tuple(lines.split("; ")), root)
+    PROBES.append(Probe(name, kind, script, whole))
 
 
 # ---- each operation alone, and with a gradient coming in ----------------------------------------
@@ -142,19 +143,19 @@ def drawn(seed: int) -> tuple[Probe, ...]:
     right must not hang on the last digits: nothing may cancel.
     """
     chance = random.Random(seed)
-    candidates = [p for p in PROBES if p.kind in FIRST and any(p.program.leaves.values())]
+    candidates = [p for p in PROBES if p.kind in FIRST and any(p.script.leaves.values())]
     return tuple(_drawn(probe, chance) for probe in candidates)
 
 
 def _drawn(probe: Probe, chance: random.Random) -> Probe:
-    program = probe.program
+    script = probe.script
     while True:
-        old = dict.fromkeys(program.leaves.values())
+        old = dict.fromkeys(script.leaves.values())
         new = {x: _near(x, probe.whole, chance) for x in old}
-        leaves = {name: new[x] for name, x in program.leaves.items()}
+        leaves = {name: new[x] for name, x in script.leaves.items()}
         is_special = len(set(new.values())) < len(new) or any(abs(x) == 1.0 for x in new.values())
-        if not is_special and _is_steady(leaves, program):
-            other = Program(leaves, program.lines, program.root)
+        if not is_special and _is_steady(leaves, script):
+            other = Script(leaves, script.lines, script.root)
             return Probe(probe.name, probe.kind, other, probe.whole, LOOSE)
 
 
@@ -165,40 +166,40 @@ def _near(x: float, whole: bool, chance: random.Random) -> float:
     return round(x * chance.uniform(0.6, 1.4) * GRID) / GRID
 
 
-def _is_steady(leaves: dict[str, float], program: Program) -> bool:
+def _is_steady(leaves: dict[str, float], script: Script) -> bool:
     """Whether all results change by little if an operand does."""
-    right = _results(leaves, program)
+    right = _results(leaves, script)
     allowed = [STEADY * 1e-6 * abs(x) for x in right]
     for name, x in leaves.items():
-        moved = _results({**leaves, name: x * (1 + 1e-6)}, program)
+        moved = _results({**leaves, name: x * (1 + 1e-6)}, script)
         allowed = [a - abs(p - q) for a, p, q in zip(allowed, right, moved, strict=True)]
     return all(a >= 0 for a in allowed)
 
 
-def _results(leaves: dict[str, float], program: Program) -> list[float]:
-    data, grad = expected(Program(leaves, program.lines, program.root))
+def _results(leaves: dict[str, float], script: Script) -> list[float]:
+    data, grad = expected(Script(leaves, script.lines, script.root))
     return [*data.values(), *grad.values()]
 
 
 # ---- what is right ------------------------------------------------------------------------------
 
 
-def build(program: Program) -> dict[str, Value]:
-    """Build a program with minigrad's own Values, labelled by name."""
-    values: dict[str, Value] = {name: Value(x, label=name) for name, x in program.leaves.items()}
-    for step in program.steps:
-        operands = [values[x] if isinstance(x, str) else x for x in step.operands]
-        made = _apply(step.op.rstrip("="), operands)
+def build(script: Script) -> dict[str, Value]:
+    """Build a script with minigrad's own Values, labelled by name."""
+    values: dict[str, Value] = {name: Value(x, label=name) for name, x in script.leaves.items()}
+    for statement in script.statements:
+        operands = [values[x] if isinstance(x, str) else x for x in statement.operands]
+        made = _apply(statement.op.rstrip("="), operands)
         if not made.label:
-            made.label = step.name
-        values[step.name] = made
+            made.label = statement.name
+        values[statement.name] = made
     return values
 
 
-def expected(program: Program) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the right values and gradients of everything in a program, by name."""
-    values = build(program)
-    values[program.root].backward()
+def expected(script: Script) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the right values and gradients of everything in a script, by name."""
+    values = build(script)
+    values[script.root].backward()
     return (
         {name: value.data for name, value in values.items()},
         {name: value.grad for name, value in values.items()},

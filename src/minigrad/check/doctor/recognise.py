@@ -5,7 +5,7 @@ Three steps, from the sure to the less sure:
 1. One fault that explains everything, number for number.
 2. Rules: an operation that is wrong when it stands alone, while others are right. The row must fit
    number for number; if none does, it is said that the operation is wrong, and nothing more.
-3. The rest, without programs that contain such an operation: faults of accumulation, order and
+3. The rest, without scripts that contain such an operation: faults of accumulation, order and
    state. Here numbers may differ, because the order of a set differs from run to run; it is
    enough that the same leaves are wrong, for the most part.
 
@@ -33,11 +33,11 @@ ALONE = {  # the probes of an operation by itself, with distinct operands, and w
         probe.name
         for probe in PROBES
         if probe.kind in ("first", "maybe")
-        and probe.program.steps[0].op == op
-        and not probe.program.has_numbers
+        and probe.script.statements[0].op == op
+        and not probe.script.has_numbers
         and not probe.whole
-        and len(set(probe.program.steps[0].operands)) == len(probe.program.steps[0].operands)
-        and (len(probe.program.steps) == 1 or probe.name.endswith(" below"))
+        and len({*probe.script.statements[0].operands}) == len(probe.script.statements[0].operands)
+        and (len(probe.script.statements) == 1 or probe.name.endswith(" below"))
     ]
     for op in ("mul", "add", "neg", "sub", "pow", "div", "tanh", "exp", "log", "relu", "sigmoid")
 }
@@ -111,12 +111,12 @@ def _is_a_number(op: str, signs: Signs) -> bool:
 
 
 def _single(op: str, signs: Signs) -> list[str]:
-    return [n for n in ALONE[op] if n in signs and len(BY_NAME[n].program.steps) == 1]
+    return [n for n in ALONE[op] if n in signs and len(BY_NAME[n].script.statements) == 1]
 
 
 def _contains(name: str, suspects: set[str]) -> bool:
-    """Whether a program uses an operation under suspicion, or one that may be made of it."""
-    ops = BY_NAME[name].program.ops
+    """Whether a script uses an operation under suspicion, or one that may be made of it."""
+    ops = BY_NAME[name].script.ops
     return any(op in suspects or suspects & set(MADE_OF.get(op, ())) for op in ops)
 
 

@@ -13,7 +13,7 @@ from ...core.names import plural, readable, short
 from ...view import play
 from ...view.player.page import script_hash
 from .probes import build
-from .programs import Program
+from .scripts import Script
 
 __all__ = ["Finding", "Report"]
 
@@ -51,7 +51,7 @@ class Finding:
     sees: str
     why: str
     fix: str
-    program: Program | None = None  # the smallest that fails
+    program: Script | None = None  # the smallest that fails
     expected: str = ""
     got: str = ""
     explanation: str = ""  # the paths that tell the difference

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .dialect import Dialect
-from .programs import Probe, Program
+from .scripts import Probe, Script
 
 __all__ = ["ACTIONS", "DEPTH", "Outcome", "run_all"]
 
@@ -26,11 +26,11 @@ def run_all(
 ) -> Iterator[tuple[str, Outcome]]:
     """Yield the outcome of each probe, by name.
 
-    Probes of several steps are repeated; `others` are outcomes that differ from the first.
+    Probes of several statements are repeated; `others` are outcomes that differ from the first.
     """
     for probe in probes:
         outcome = _run(dialect, probe)
-        again = ACTIONS[probe.kind] is _first and len(probe.program.steps) > 1
+        again = ACTIONS[probe.kind] is _first and len(probe.script.statements) > 1
         if again and "error" not in outcome and not outcome.get("missing"):
             others = _repeated(dialect, probe, repeats)
             different = [
@@ -81,11 +81,11 @@ def _numbers(dialect: Dialect, values: dict[str, Any]) -> Outcome:
 
 def _first(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Outcome:
     if probe.whole:
-        whole: dict[str, float] = {name: int(x) for name, x in probe.program.leaves.items()}
-        values = dialect.run(Program(whole, probe.program.lines, probe.program.root))
+        whole: dict[str, float] = {name: int(x) for name, x in probe.script.leaves.items()}
+        values = dialect.run(Script(whole, probe.script.lines, probe.script.root))
     else:
-        values = dialect.run(probe.program)
-    dialect.backward(values[probe.program.root])
+        values = dialect.run(probe.script)
+    dialect.backward(values[probe.script.root])
     if alive is not None:
         alive.append(values)
     return _numbers(dialect, values)
@@ -93,16 +93,16 @@ def _first(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Ou
 
 def _hand(dialect: Dialect, probe: Probe) -> Outcome:
     """Set the result's gradient by hand before, as one does while writing an engine."""
-    values = dialect.run(probe.program)
-    root = values[probe.program.root]
+    values = dialect.run(probe.script)
+    root = values[probe.script.root]
     setattr(root, dialect.grad, 1.0)
     dialect.backward(root)
     return _numbers(dialect, values)
 
 
 def _second(dialect: Dialect, probe: Probe) -> Outcome:
-    values = dialect.run(probe.program)
-    root = values[probe.program.root]
+    values = dialect.run(probe.script)
+    root = values[probe.script.root]
     dialect.backward(root)
     first = _numbers(dialect, values)
     dialect.backward(root)
@@ -110,16 +110,16 @@ def _second(dialect: Dialect, probe: Probe) -> Outcome:
 
 
 def _two(dialect: Dialect, probe: Probe) -> Outcome:
-    """Backward from the last step, then from the root, which is inside the same graph."""
-    values = dialect.run(probe.program)
-    dialect.backward(values[probe.program.steps[-1].name])
-    dialect.backward(values[probe.program.root])
+    """Backward from the last statement, then from the root, which is inside the same graph."""
+    values = dialect.run(probe.script)
+    dialect.backward(values[probe.script.statements[-1].name])
+    dialect.backward(values[probe.script.root])
     return _numbers(dialect, values)
 
 
 def _zero(dialect: Dialect, probe: Probe) -> Outcome:
-    values = dialect.run(probe.program)
-    root = values[probe.program.root]
+    values = dialect.run(probe.script)
+    root = values[probe.script.root]
     dialect.backward(root)
     for value in [root, *values.values()]:  # some clear the graph, some themselves alone
         getattr(value, dialect.zero)()
@@ -145,12 +145,12 @@ def _memory(dialect: Dialect, probe: Probe) -> Outcome:
     try:
         before = _alive(dialect.cls)
         for _ in range(20):
-            dialect.backward(dialect.run(probe.program)[probe.program.root])
+            dialect.backward(dialect.run(probe.script)[probe.script.root])
         held = _alive(dialect.cls) - before
         gc.collect()
         once = _alive(dialect.cls) - before
         for _ in range(20):
-            dialect.backward(dialect.run(probe.program)[probe.program.root])
+            dialect.backward(dialect.run(probe.script)[probe.script.root])
         gc.collect()
         kept = _alive(dialect.cls) - before - once  # a last graph may be kept; not each of them
     finally:

@@ -18,8 +18,8 @@ from types import ModuleType
 from .catalogue import CATALOGUE, Fault
 from .dialect import Dialect, find
 from .probes import FIRST, PROBES, drawn, expected
-from .programs import Probe
 from .run_probes import Outcome, run_all
+from .scripts import Probe
 
 __all__ = [
     "HEALTHY",
@@ -165,7 +165,7 @@ def judge(probe: Probe, outcome: Outcome) -> Sign:
 def _judge(probe: Probe, outcome: Outcome) -> Sign:
     if "error" in outcome:
         return Sign(error=outcome["error"])
-    data, grad = expected(probe.program)
+    data, grad = expected(probe.script)
     wrong = {
         f"{n}.data": outcome["data"][n]
         for n in data
@@ -173,7 +173,7 @@ def _judge(probe: Probe, outcome: Outcome) -> Sign:
     }
     wrong |= {
         n: outcome["grad"][n]
-        for n in probe.program.leaves
+        for n in probe.script.leaves
         if not close(outcome["grad"][n], grad[n], probe.tolerance)
     }
     return Sign(frozenset(wrong), "", tuple(sorted(wrong.items())))
