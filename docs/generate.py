@@ -87,7 +87,7 @@ def reference() -> str:
 
 FAULTS_HEAD = """# The catalogue of faults
 
-Made from the rows of `src/minigrad/check/doctor/catalogue.py` by `python docs/generate.py`: {count}
+Made from the rows of `src/minigrad/check/doctor/catalogue/` by `python docs/generate.py`: {count}
 things that go wrong in engines that people write. Each has a planted patient that the tests have
 the doctor diagnose. *Smallest example* is the smallest of the doctor's probes that the patient
 fails; *fails* says how many of those it can run it fails, so that one sees which tests a fault

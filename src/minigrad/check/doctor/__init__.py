@@ -32,14 +32,14 @@ from ...core.names import brief
 from .answers import LARGEST, Examination, examine_stranger
 from .catalogue import CATALOGUE, FAULTS, GENERAL, Fault
 from .dialect import NAMES, NoEngineError, find
-from .limits import SHOWS
+from .judging import Sign, ill_outcome, judge
 from .lines import likely_line, marks_of
 from .probes import BY_NAME, PROBES, build, drawn, expected
 from .recognise import recognise
 from .report import Finding, Report
 from .run_probes import Outcome, run_all
 from .scripts import Probe
-from .signatures import Sign, ill_outcome, judge, signature, signatures
+from .signatures import signature, signatures
 
 __all__ = ["diagnose"]
 
@@ -255,12 +255,8 @@ def _paths(probe: Probe, name: str, got: float, code: str) -> str:
 def _limits(found: Examination, signs: dict[str, Sign], told: _Told) -> list[Finding]:
     findings = []
     for fault in CATALOGUE:
-        if fault.kind == "fault":
-            continue
-        outcome = found.outcomes.get(fault.probe, {"missing": True})
-        if outcome.get("missing"):
-            continue
-        shown = SHOWS[fault.code](found.outcomes, signs)
+        is_asked = not found.outcomes.get(fault.probe, {"missing": True}).get("missing")
+        shown = fault.shows(found.outcomes, signs) if fault.shows and is_asked else ""
         if not shown:
             continue
         kind = fault.kind

@@ -15,8 +15,9 @@ What is left then is reported without a name.
 from __future__ import annotations
 
 from .catalogue import FAULTS, ORDERS
+from .judging import Sign, close
 from .probes import BY_NAME, PROBES
-from .signatures import Sign, Signatures, close
+from .signatures import Signatures
 
 __all__ = ["recognise"]
 
@@ -27,7 +28,21 @@ MADE_OF = {
     "div": ("mul", "pow"),
     "sum": ("add",),
 }
-MANY = 3  # operations that are wrong in no known way: then it is not their rules
+# Numbers that decide; all patients, in all styles, and strangers' engines are told apart by them.
+# Operations that are wrong in no known way: people slip in one rule or two, so with more of them it
+# is something that they have in common.
+MANY = 3
+# Part of the probes that stranger and patient both fail in which the same leaves must be wrong. Not
+# all: where the order of a set decides, it decides otherwise in a few scripts of each run.
+ALIKE = 0.7
+# As a part of these, the probes that the patient alone may fail: it fails in each of its runs, and
+# the stranger can get only a few of them right by a lucky order.
+INVENTED = 0.15
+WEIGHT = 2  # of an invented failure against a common one, which can have another reason as well
+# Parts of what is left that a fault must explain to be named at all (a name for less would send a
+# learner to the wrong line), and to be given the rest too: two such faults at once are rare.
+NAMED = 0.4
+MOST = 0.7
 ALONE = {  # the probes of an operation by itself, with distinct operands, and with a gradient
     op: [
         probe.name
@@ -174,19 +189,18 @@ def _structural(
         theirs = _closest(styles, signs, left, suspects)
         hits, alike, equal, invented = _compared(theirs, signs, left, suspects)
         similar = alike if FAULTS[code].varies else equal
-        if not hits or similar < 0.7 * hits or invented > 0.15 * hits:
+        if not hits or similar < ALIKE * hits or invented > INVENTED * hits:
             continue
         mine = [name for name in left if name in theirs and not theirs[name].is_well]
-        score = (hits - 2 * invented, _by_hand(theirs, signs), equal, alike)
+        score = (hits - WEIGHT * invented, _by_hand(theirs, signs), equal, alike)
         if best is None or score > best[0]:
             best = (score, code, mine, equal == hits and len(mine) == len(left))
-    if best is None or len(best[2]) < 0.4 * len(left):
+    if best is None or len(best[2]) < NAMED * len(left):
         return "", list(left)
     _, code, mine, is_exact = best
     if code in ORDERS and not is_exact:
         return "wrong_order", list(left)
-    # One fault that spoils most of it has its hand in the rest as well.
-    return code, list(left) if len(mine) >= 0.7 * len(left) else mine
+    return code, list(left) if len(mine) >= MOST * len(left) else mine
 
 
 def _closest(styles: list[Signs], signs: Signs, left: Signs, suspects: set[str]) -> Signs:
@@ -194,7 +208,7 @@ def _closest(styles: list[Signs], signs: Signs, left: Signs, suspects: set[str])
 
     def likeness(theirs: Signs) -> tuple[float, int]:
         hits, alike, equal, invented = _compared(theirs, signs, left, suspects)
-        return alike + equal / 100 - 2 * invented, hits
+        return alike + equal / 100 - WEIGHT * invented, hits  # equal numbers decide a draw
 
     return max(styles, key=likeness)
 

@@ -9,26 +9,21 @@ is all it takes to teach the doctor a new fault.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from .catalogue import CATALOGUE, Fault
 from .dialect import Dialect, find
-from .probes import FIRST, PROBES, drawn, expected
+from .judging import Sign, judge
+from .probes import FIRST, PROBES, drawn
 from .run_probes import Outcome, run_all
 from .scripts import Probe
 
 __all__ = [
     "HEALTHY",
     "STYLES",
-    "Sign",
     "Signatures",
-    "close",
-    "ill_outcome",
-    "judge",
     "load",
     "patient",
     "signature",
@@ -39,24 +34,6 @@ __all__ = [
 FOLDER = Path(__file__).with_name("sound")
 HEALTHY = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
 MAY_REFUSE = ("maybe", "left")
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """What is wrong in one probe."""
-
-    wrong: frozenset[str] = frozenset()  # leaves with a wrong gradient, values that are wrong
-    error: str = ""
-    numbers: tuple[tuple[str, float], ...] = ()  # the wrong ones, as they are
-
-    @property
-    def is_well(self) -> bool:
-        """Whether nothing is."""
-        return not self.wrong and not self.error
-
-    def looks_like(self, other: Sign) -> bool:
-        """Whether the same things are wrong, if perhaps by other numbers."""
-        return self.wrong == other.wrong and self.error == other.error
 
 
 def source(base: str) -> str:
@@ -146,44 +123,6 @@ def signature(outcomes: Mapping[str, Outcome], probes: Sequence[Probe] = PROBES)
         and not outcomes[probe.name].get("missing")
         and not (probe.kind in MAY_REFUSE and "error" in outcomes[probe.name])
     }
-
-
-def ill_outcome(probe: Probe, outcome: Outcome) -> Outcome:
-    """Of several outcomes of a probe, return the first that is wrong."""
-    every: list[Outcome] = [outcome, *outcome.get("others", ())]
-    for one in every:
-        if not _judge(probe, one).is_well:
-            return one
-    return outcome
-
-
-def judge(probe: Probe, outcome: Outcome) -> Sign:
-    """Compare an outcome with what is right; of several, the first that is wrong."""
-    return _judge(probe, ill_outcome(probe, outcome))
-
-
-def _judge(probe: Probe, outcome: Outcome) -> Sign:
-    if "error" in outcome:
-        return Sign(error=outcome["error"])
-    data, grad = expected(probe.script)
-    wrong = {
-        f"{n}.data": outcome["data"][n]
-        for n in data
-        if not close(outcome["data"][n], data[n], probe.tolerance)
-    }
-    wrong |= {
-        n: outcome["grad"][n]
-        for n in probe.script.leaves
-        if not close(outcome["grad"][n], grad[n], probe.tolerance)
-    }
-    return Sign(frozenset(wrong), "", tuple(sorted(wrong.items())))
-
-
-def close(got: float, right: float, tolerance: tuple[float, float] = (1e-6, 1e-9)) -> bool:
-    """Whether two numbers are the same for our purposes."""
-    if math.isnan(right) or math.isinf(right):
-        return got == right or (math.isnan(got) and math.isnan(right))
-    return math.isclose(got, right, rel_tol=tolerance[0], abs_tol=tolerance[1])
 
 
 Signatures = dict[str, list[dict[str, Sign]]]

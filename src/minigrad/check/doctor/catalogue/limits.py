@@ -1,0 +1,308 @@
+"""Limits, which show beyond a first backward(), and notes, which are matters of taste.
+
+`shows` tells in a few words what came out, or nothing. A limit is told only of what works the first
+time: a fault is not told twice.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+from ....core.names import brief
+from ..judging import Sign, judge
+from ..probes import BY_NAME
+from ..run_probes import DEPTH
+from .rows import Fault, Outcomes, Shows, add
+
+__all__ = ["ROWS"]
+
+ROWS: list[Fault] = []
+_row = functools.partial(add, ROWS)
+
+
+# ---- how they show ------------------------------------------------------------------------------
+
+
+def _twice(outcomes: Outcomes) -> str:
+    """Tell what a second backward() does: "adds", "zeroes" or "stale"; "" if it is not known."""
+    outcome = outcomes.get("second backward", {})
+    if "first" not in outcome:
+        return ""
+    once, twice = outcome["first"]["a"], outcome["grad"]["a"]
+    if math.isclose(twice, 2 * once, rel_tol=1e-6):
+        return "adds"
+    return "zeroes" if math.isclose(twice, once, rel_tol=1e-6) else "stale"
+
+
+def _is_sound(signs: dict[str, Sign], *names: str) -> bool:
+    """Whether it works the first time: a fault is not told twice."""
+    return all(signs.get(name, Sign()).is_well for name in names)
+
+
+def _stale(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    if _twice(outcomes) != "stale" or not _is_sound(signs, "mul to itself", "ladder of products"):
+        return ""
+    outcome = outcomes["second backward"]
+    once, twice = outcome["first"]["a"], outcome["grad"]["a"]
+    return (
+        f"a.grad = {brief(once)} after one call, {brief(twice)} after two; right: {brief(2 * once)}"
+    )
+
+
+def _second_seed(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    grads = outcomes["two results"].get("grad")
+    if grads is None or _twice(outcomes) != "adds" or grads["b"] != 1.0:
+        return ""
+    return f"b.grad = {brief(grads['b'])} after c.backward() and b.backward(); right: 2.5"
+
+
+def _zeroing(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    if _twice(outcomes) != "zeroes" or not _is_sound(signs, "mul to itself"):
+        return ""
+    return "a second backward() gives the same gradients instead of adding to them"
+
+
+def _zero_grad(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    cleared = outcomes["zero_grad"].get("cleared", {"a": 0.0})
+    return f"a.grad = {brief(cleared['a'])} after zero_grad()" if cleared["a"] else ""
+
+
+def _refusal_of(name: str) -> Shows:
+    def shows(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+        outcome = outcomes[name]
+        is_refused = outcome.get("error") == "TypeError"
+        return f"{outcome['error']}: {outcome['message']}" if is_refused else ""
+
+    return shows
+
+
+def _recursion(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    outcome = outcomes["depth"]
+    chain = f"a chain of {DEPTH:,} additions"
+    if outcome.get("error") in ("RecursionError", "MemoryError"):
+        return f"{outcome['error']} on {chain}"
+    grad = outcome.get("grad")
+    sound = _is_sound(signs, "add twice", "ladder")
+    return (
+        f"a.grad = {brief(grad['a'])} on {chain}"
+        if grad and sound and grad["a"] != DEPTH + 1
+        else ""
+    )
+
+
+def _overflow(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    outcome = outcomes["tanh far out"]
+    if not _is_sound(signs, "tanh at 0.5"):
+        return ""
+    if "error" in outcome:
+        return f"{outcome['error']}: {outcome['message']}"
+    return "tanh(1000) is nan" if math.isnan(outcome["data"]["b"]) else ""
+
+
+def _exponents(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    if not _is_sound(signs, "pow 2", "pow 3"):
+        return ""
+    told = []
+    for name in ("power of a Value", "number ** a", "pow -1", "pow half", "power of zero"):
+        outcome = outcomes.get(name, {"missing": True})
+        line = BY_NAME[name].script.lines[0]
+        if "error" in outcome:
+            told.append(f"{line}: {outcome['error']}")
+        elif name == "power of zero" and not outcome.get("missing"):
+            told += [] if judge(BY_NAME[name], outcome).is_well else [f"{line} at 0: wrong"]
+    return "; ".join(told)
+
+
+def _sum_fails(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    other = outcomes.get("number + a", {})
+    return "" if "error" in other else _refusal_of("sum of a list")(outcomes, signs)
+
+
+def _cycles(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    held = outcomes["memory"].get("held", 0)
+    return (
+        f"{held} Values of 20 small graphs were still there until the collector ran" if held else ""
+    )
+
+
+def _growth(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    kept = outcomes["memory"].get("kept", 0)
+    return f"{kept} Values of 20 small graphs are never freed" if kept else ""
+
+
+def _relu_at_zero(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+    grads = outcomes["relu at zero"].get("grad")
+    if grads is None or not _is_sound(signs, "relu at 2", "relu at -1.5"):
+        return ""
+    return f"relu'(0) = {brief(grads['a'])}" if grads["a"] else ""
+
+
+# ---- the rows ------------------------------------------------------------------------------------
+
+_FRESH = """        order = self._order()
+        fresh = {id(node): 0.0 for node in order}
+        fresh[id(self)] = 1.0
+        for node in reversed(order):
+            for operand, slope in zip(node._prev, node._rule, strict=False):
+                fresh[id(operand)] += slope * fresh[id(node)]
+        for node in order:
+            node.grad += fresh[id(node)]
+"""
+_row(
+    "limit", "stale_interior", "a second backward() counts old gradients again",
+    "Two calls of backward() give more than twice the gradient.",
+    "Interior nodes still hold the gradients of the first pass, and pass them on once more.",
+    "Clear interior gradients before each pass, or call backward() once per graph.",
+    (_FRESH, """        self.grad = 1.0
+        for node in reversed(self._order()):
+            for operand, slope in zip(node._prev, node._rule, strict=False):
+                operand.grad += slope * node.grad
+"""), base="tuple_prev", where="backward", probe="second backward",
+    shows=_stale,
+)  # fmt: skip
+_row(
+    "limit", "second_seed", "a second backward() resets the result's gradient",
+    "A Value that is first inside a larger expression and then a result has gradient 1.",
+    "self.grad = 1.0 replaces what an earlier pass had left there.",
+    "Add 1 to what is there, or keep the gradients of a pass apart.",
+    ("            node.grad += fresh[id(node)]\n",
+     "            node.grad += fresh[id(node)]\n        self.grad = 1.0\n"),
+    base="tuple_prev", where="backward", probe="two results",
+    shows=_second_seed,
+)  # fmt: skip
+_row(
+    "limit", "zeroing", "a second backward() adds nothing",
+    "Gradients of two calls do not add up.",
+    "Gradients are cleared before a pass, or the graph is gone after the first.",
+    "If that is meant, say so in the docstring of backward(); if not, accumulate.",
+    ("node.grad += fresh[id(node)]", "node.grad = fresh[id(node)]"),
+    base="tuple_prev", where="backward", probe="second backward",
+    shows=_zeroing,
+)  # fmt: skip
+_row(
+    "limit", "zero_grad", "zero_grad() does not clear gradients",
+    "Gradients of one training step are still there in the next.",
+    "The method exists, but gradients are as they were after it.",
+    "Set grad to 0 for the node and everything below it.",
+    ("", """
+
+Value.zero_grad = lambda self: None
+"""), base="tuple_prev", where="class", probe="zero_grad",
+    shows=_zero_grad,
+)  # fmt: skip
+_row(
+    "limit", "recursion", "deep graphs end in RecursionError",
+    "A chain of a few thousand operations cannot be run backward.",
+    "The sort calls itself once per level, and Python allows about a thousand calls.",
+    "Sort with a list as a stack.",
+    ("        order, done, stack = [], set(), [(self, iter(self._prev))]\n"
+     "        done.add(id(self))\n"
+     "        while stack:\n"
+     "            node, rest = stack[-1]\n"
+     "            for operand in rest:\n"
+     "                if id(operand) not in done:\n"
+     "                    done.add(id(operand))\n"
+     "                    stack.append((operand, iter(operand._prev)))\n"
+     "                    break\n"
+     "            else:\n"
+     "                stack.pop()\n"
+     "                order.append(node)\n"
+     "        return order\n",
+     "        return _visit(self, [], set())\n"),
+    ("", """
+
+def _visit(node, order, done):
+    if id(node) not in done:
+        done.add(id(node))
+        for operand in node._prev:
+            _visit(operand, order, done)
+        order.append(node)
+    return order
+"""), base="tuple_prev", where="backward", probe="depth",
+    shows=_recursion,
+)  # fmt: skip
+_row(
+    "limit", "tanh_overflow", "tanh overflows for large arguments",
+    "tanh(1000) is an error or nan.",
+    "(e^2x - 1)/(e^2x + 1) computes e^2000 on the way.",
+    "Use math.tanh.",
+    ("        t = math.tanh(self.data)\n",
+     "        e = math.exp(2 * self.data)\n        t = (e - 1) / (e + 1)\n"),
+    base="tuple_prev", where="tanh", probe="tanh far out",
+    shows=_overflow,
+)  # fmt: skip
+_row(
+    "limit", "exponents", "not every exponent works",
+    "a**b with a Value as exponent, or 0**0, is an error.",
+    "The rule of ** is for constant exponents, and at 0 it divides by 0.",
+    "d(a**b)/db is a**b * log(a); treat the exponent 0 by itself.",
+    ("        if isinstance(n, Value):\n"
+     "            y = self.data**n.data\n"
+     "            slopes = (n.data * self.data ** (n.data - 1), y * math.log(self.data))\n"
+     "            return self._make(y, (self, n), slopes)\n", ""),
+    base="tuple_prev", where="pow", probe="power of a Value",
+    shows=_exponents,
+)  # fmt: skip
+for _op, _symbol, _word in (
+    ("add", "+", "radd"), ("mul", "*", "rmul"), ("sub", "-", "rsub"), ("truediv", "/", "rtruediv"),
+):  # fmt: skip
+    _row(
+        "limit", f"missing_{_word}", f"a number on the left of {_symbol} does not work",
+        f"2 {_symbol} a is an error, though a {_symbol} 2 works.",
+        f"Python asks the number first, and then the Value for __{_word}__, which is not there.",
+        f"Write __{_word}__.",
+        (f"def __{_word}__", f"def _{_word}"),
+        base="tuple_prev", where="class", probe=f"number {_symbol} a",
+        shows=_refusal_of(f"number {_symbol} a"),
+    )  # fmt: skip
+_row(
+    "limit", "sum_fails", "sum([…]) does not work",
+    "sum([a, b]) is an error, though 2 + a works.",
+    "sum begins with the int 0, which __radd__ refuses.",
+    "Accept any number in __radd__.",
+    ("        return Value(other) + self\n",
+     "        return Value(other) + self if isinstance(other, float) else NotImplemented\n"),
+    base="tuple_prev", where="class", probe="sum of a list",
+    shows=_sum_fails,
+)  # fmt: skip
+_row(
+    "limit", "missing_neg", "-a does not work",
+    "-a is an error, though a * -1 works.",
+    "There is no __neg__.",
+    "def __neg__(self): return self * -1.",
+    ("def __neg__", "def _neg"), base="tuple_prev", where="class", probe="minus a",
+    shows=_refusal_of("minus a"),
+)  # fmt: skip
+_row(
+    "limit", "cycles", "graphs wait for the garbage collector",
+    "Memory grows until the collector runs, and the collector takes most of the time.",
+    "A _backward closure refers to its own node, or a recursive helper to itself: a cycle, which "
+    "reference counting cannot free.",
+    "Keep local derivatives instead of closures, and sort without a nested function.",
+    ("        out._rule = rule\n", "        out._rule = rule\n        out._me = out\n"),
+    base="tuple_prev", where="class", probe="memory",
+    shows=_cycles,
+)  # fmt: skip
+_row(
+    "limit", "growth", "graphs are never freed",
+    "Memory grows with every step, for ever.",
+    "Something outside of the graph, such as a list of all nodes, keeps every node alive.",
+    "Let a node be held by its users alone.",
+    ("class Value:\n", "class Value:\n    everyone = []\n\n"),
+    ("        self._rule = ()\n", "        self._rule = ()\n        Value.everyone.append(self)\n"),
+    base="tuple_prev", where="class", probe="memory",
+    shows=_growth,
+)  # fmt: skip
+
+# ---- matters of taste ---------------------------------------------------------------------------
+
+_row(
+    "note", "relu_at_zero", "relu has slope 1 at 0",
+    "relu'(0) is 1 here; most libraries have 0.",
+    "At the kink any slope between 0 and 1 is right.",
+    "Nothing to mend; > instead of >= gives the usual 0.",
+    ("(1.0 if self.data > 0 else 0.0,)", "(1.0 if self.data >= 0 else 0.0,)"),
+    base="tuple_prev", where="relu", probe="relu at zero",
+    shows=_relu_at_zero,
+)  # fmt: skip

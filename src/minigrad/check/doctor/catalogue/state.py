@@ -1,0 +1,77 @@
+"""Faults of identity and state: what is taken for the same, changed, or left behind."""
+
+from __future__ import annotations
+
+import functools
+
+from .rows import SORT, Fault, add
+
+__all__ = ["ROWS"]
+
+ROWS: list[Fault] = []
+_row = functools.partial(add, ROWS)
+_WRAP = "        other = other if isinstance(other, Value) else Value(other)\n"
+
+_row(
+    "fault", "value_hash", "equal numbers are taken for the same node",
+    "Gradients are lost where two Values happen to have the same number.",
+    "__eq__ and __hash__ compare data, so that a set of visited nodes merges distinct ones.",
+    "Leave equality and hash as they are (identity), or keep id(node) in the set.",
+    ("", """
+
+Value.__eq__ = lambda self, other: self.data == getattr(other, "data", other)
+Value.__hash__ = lambda self: hash(self.data)
+"""), where="class", varies=True,
+)  # fmt: skip
+_row(
+    "fault", "constants", "numbers are not wrapped",
+    "a * 2 is an error: 'int' object has no attribute 'data'.",
+    "The other operand may be a plain number.",
+    "other = other if isinstance(other, Value) else Value(other).",
+    (_WRAP, ""),
+    ("        return self * -1\n", "        return self * Value(-1.0)\n"), where="add",
+)  # fmt: skip
+_row(
+    "fault", "in_place", "a += b changes a itself",
+    "After c = a; c += b, a has changed too, and its history is lost.",
+    "__iadd__ changes the node in place; the graph needs a new one.",
+    "Leave __iadd__ out: Python then writes a = a + b.",
+    ("", """
+
+def _iadd(self, other):
+    self.data += other.data if isinstance(other, Value) else other
+    return self
+
+
+Value.__iadd__ = _iadd
+"""), where="class",
+)  # fmt: skip
+_row(
+    "fault", "reused_output", "a result that is used elsewhere gets no backward pass",
+    "backward() does nothing on a Value that is also part of a larger expression.",
+    "Users are counted when the graph is built, and the pass waits for users that it never visits.",
+    "Count the users below the result only, when backward() is called.",
+    ("        self._op = _op\n", "        self._op = _op\n        self._all = tuple(_children)\n"
+     "        self.users = 0\n        for child in self._all:\n            child.users += 1\n"),
+    (SORT, """        self.grad = 1.0  # seed
+        ready = [] if self.users else [self]
+        while ready:
+            v = ready.pop()
+            v._backward()
+            for child in v._all:
+                child.users -= 1
+                if child.users == 0:
+                    ready.append(child)
+"""), where="backward",
+)  # fmt: skip
+
+for _word, _symbol, _right in (
+    ("rsub", "-", "(-self) + other"), ("rtruediv", "/", "Value(other) / self"),
+):  # fmt: skip
+    _row(
+        "fault", f"{_word}_swapped", f"a number on the left of {_symbol} is put on the right",
+        f"2 {_symbol} a gives a {_symbol} 2.",
+        f"__{_word}__(self, other) is called for other {_symbol} self, in this order.",
+        f"return Value(other) {_symbol} self.",
+        (f"        return {_right}\n", f"        return self {_symbol} other\n"), where=_word,
+    )  # fmt: skip
