@@ -22,9 +22,12 @@ from typing import Any
 import minigrad
 from minigrad import Value, checkpoint, explain, grad, hessian, jvp, no_grad, strict
 from minigrad.calculus.steps import record, steps
-from minigrad.core import modes
+from minigrad.core import blocks, modes
+from minigrad.core.flow import is_flowing
 from minigrad.core.graph import topological_order
+from minigrad.core.observers import tracer, watchers
 from minigrad.core.parameters import set_data, set_grads
+from minigrad.core.writeback import writebacks
 from minigrad.lab.broken import broken
 from minigrad.optim import SGD, Adam, clip_grad_norm, clip_grad_value
 
@@ -290,9 +293,9 @@ def works(call):
 
 
 def something_is_on():
-    modes.tidy_up()
-    on = bool(modes.open_blocks or modes.writebacks or modes.watchers() or modes.is_flowing())
-    return on or modes.in_strict() or not modes.is_recording() or modes.tracer() is not None
+    blocks.tidy_up()
+    on = bool(blocks.open_blocks or writebacks or watchers() or is_flowing())
+    return on or modes.in_strict() or not modes.is_recording() or tracer() is not None
 
 
 def undisturbed(make):

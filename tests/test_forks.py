@@ -11,7 +11,7 @@ import pytest
 
 import minigrad
 from minigrad import Value, grad, no_grad
-from minigrad.core import modes
+from minigrad.core import blocks, modes
 from minigrad.scalar import in_turn
 
 pytestmark = [
@@ -151,10 +151,10 @@ def test_modes_of_other_threads_are_not_there():
 
     def check():
         x = Value(2.0)
-        return len((x * x)._operands) == 2 and not modes.open_blocks
+        return len((x * x)._operands) == 2 and not blocks.open_blocks
 
     with Busy(work), no_grad():
-        assert in_child(lambda: not modes.is_recording() and len(modes.open_blocks) == 1)
+        assert in_child(lambda: not modes.is_recording() and len(blocks.open_blocks) == 1)
     with Busy(work):
         assert in_child(check)
 

@@ -22,7 +22,7 @@ from interruptions import CASES, Graph
 
 import minigrad
 from minigrad import BackwardRunningError, Value, grad, no_grad, strict
-from minigrad.core import modes
+from minigrad.core import blocks
 from minigrad.optim import SGD, Adam, AdamW, cosine
 
 pytest.importorskip("numpy")
@@ -30,7 +30,10 @@ pytest.importorskip("numpy")
 SAMPLE = 16  # positions of each case
 ROOMS = [
     "train.py",
+    "blocks.py",
     "modes.py",
+    "observers.py",
+    "writeback.py",
     "optim.py",
     "parameters.py",
     "unchanged.py",
@@ -200,12 +203,12 @@ def test_a_pass_inside_a_pass_is_refused_and_the_next_one_works():
 def test_blocks_are_closed_however_they_are_left(kind):
     def with_statement():
         with kind():
-            assert modes.open_blocks
+            assert blocks.open_blocks
 
     def stack():
-        with contextlib.ExitStack() as blocks:
-            blocks.enter_context(kind())
-            assert modes.open_blocks
+        with contextlib.ExitStack() as entered:
+            entered.enter_context(kind())
+            assert blocks.open_blocks
 
     def by_name():
         block = kind()
@@ -215,7 +218,7 @@ def test_blocks_are_closed_however_they_are_left(kind):
     def twice():
         block = kind()
         with block, block:
-            assert len(modes.open_blocks) == 2
+            assert len(blocks.open_blocks) == 2
 
     for use in (with_statement, stack, by_name, twice):
         use()

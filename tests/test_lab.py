@@ -23,7 +23,8 @@ from typer.testing import CliRunner
 import minigrad
 from minigrad import Value, grad, lab, record, steps, strict
 from minigrad.cli.lab import app
-from minigrad.core import modes
+from minigrad.core import blocks
+from minigrad.core.observers import replacing
 from minigrad.lab import LABS, LabError, broken, versions
 from minigrad.lab.broken import FAULTS, Fault, _play
 from minigrad.lab.labs import LANGUAGES, language
@@ -742,7 +743,7 @@ def test_without_a_fault_the_pass_is_the_engines():
         )
         for _ in range(2):
             results[-1].backward()
-            with modes.replacing(lambda *told: _play(sound, *told)):
+            with replacing(lambda *told: _play(sound, *told)):
                 others[-1].backward()
         for mine, theirs in zip(results, others, strict=True):
             assert repr(mine.grad) == repr(theirs.grad)
@@ -763,8 +764,8 @@ def test_a_seed_by_hand_helps_where_none_is_set():
 def test_it_ends_with_the_block_whatever_happens():
     with pytest.raises(ZeroDivisionError), broken("overwrite"):
         1 / 0  # noqa: B018
-    modes.tidy_up()
-    assert not modes.open_blocks
+    blocks.tidy_up()
+    assert not blocks.open_blocks
     assert twice(Value) == [2.0]
     assert diamond(Value) == [4.0, -4.0, -12.0]
 
@@ -837,8 +838,8 @@ def test_an_unknown_fault_lists_the_known_ones(name):
         ValueError, match="there is no fault .*; choose of overwrite, overwrite_add,"
     ):
         broken(name)
-    modes.tidy_up()
-    assert not modes.open_blocks
+    blocks.tidy_up()
+    assert not blocks.open_blocks
 
 
 def test_everything_but_backward_stays_sound():
@@ -897,8 +898,8 @@ def test_hand_written_steps_take_part():
     with pytest.raises(KeyError), broken("stale_interior"):
         result.backward()
     assert [a.grad, out.grad, result.grad] == before
-    modes.tidy_up()
-    assert not modes.open_blocks
+    blocks.tidy_up()
+    assert not blocks.open_blocks
 
 
 def test_a_node_without_a_rule_passes_nothing_on_and_overwrites_nothing():

@@ -26,7 +26,7 @@ from minigrad import (
     record,
     strict,
 )
-from minigrad.core import modes
+from minigrad.core import blocks, modes
 from minigrad.scalar import nodes_alive
 
 
@@ -77,8 +77,8 @@ def test_decorated_functions_run_in_many_threads_at_once():
     for thread in threads:
         thread.join()
     assert seen == [(), (), ()]
-    modes.tidy_up()
-    assert not modes.open_blocks
+    blocks.tidy_up()
+    assert not blocks.open_blocks
     assert len((a * a)._operands) == 2
 
 
@@ -125,8 +125,8 @@ def test_a_block_closed_elsewhere_leaves_nothing_behind():
     thread.start()
     thread.join()
     assert len((a * a)._operands) == 2
-    modes.tidy_up()
-    assert not modes.open_blocks
+    blocks.tidy_up()
+    assert not blocks.open_blocks
 
 
 def _looked_up(mode, order):
@@ -161,8 +161,8 @@ def test_a_block_that_nobody_will_leave_is_over(order):
     assert not modes.is_recording()
     del leave
     assert modes.is_recording()
-    modes.tidy_up()
-    assert not modes.open_blocks
+    blocks.tidy_up()
+    assert not blocks.open_blocks
 
 
 def test_looking_at_a_mode_changes_nothing():
@@ -194,8 +194,8 @@ def test_one_mode_in_many_threads():
     for thread in threads:
         thread.join()
     assert not any(wrong)
-    modes.tidy_up()
-    assert not modes.open_blocks
+    blocks.tidy_up()
+    assert not blocks.open_blocks
 
 
 def test_reads_while_others_open_and_close_blocks():

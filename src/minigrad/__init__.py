@@ -43,10 +43,7 @@ from .checkpoint import (
     load_parameters,
     save_parameters,
 )
-from .core.modes import (
-    no_grad,
-    strict,
-)
+from .core.modes import no_grad, strict
 from .core.parameters import (
     data_of,
     grads_of,

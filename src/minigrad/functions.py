@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .core.coerce import as_list
-from .core.modes import tracer
+from .core.observers import tracer
 from .core.ops import OPS, TABLE
 from .maths import floats as ieee
 from .scalar import Value, apply, select

@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeAlias
 
 from .core import parameters as bulk
 from .core.coerce import as_float, as_list
-from .core.modes import defer, flush_writebacks
 from .core.parameters import as_numbers, data_of, grads_of, set_grads, write_data, zero_grad
+from .core.writeback import defer, flush_writebacks
 from .scalar import Value
 
 __all__ = [

@@ -30,20 +30,29 @@ cdef int _COS, _TAN, _ASIN, _ACOS, _ATAN, _ATAN2, _HYPOT, _SINH, _COSH, _ERF, _E
 cdef int _SOFTPLUS, _RELU, _LEAKY_RELU, _GELU, _SILU, _MINIMUM, _MAXIMUM, _WHERE
 cdef int HAS_EXTRAS
 cdef dict open_blocks
-cdef list writebacks, _recorder
-cdef bint _closely, _is_plain
-cdef unsigned long _recording_thread, _owner
+cdef list writebacks
+cdef bint _is_plain
+cdef unsigned long _owner
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
 cdef inline unsigned long _this_thread():
     return PyThread_get_thread_ident()
-cdef long long _epoch, _strange
+cdef long long _epoch
 cdef object ieee
 
 cdef class Value(Node):
     pass
+
+@cython.final
+cdef class Recorder:
+    cdef list nodes
+    cdef unsigned long thread
+    cdef long long strange
+    cdef bint closely
+
+cdef Recorder _recorder
 
 cdef inline int place_nodes(Value sample, Value operand) except -1:
     cdef char *start = <char *><void *>sample
@@ -68,6 +77,7 @@ cdef object _number_binary(int code, object number, Value b)
 
 cdef object _pair(int code, Value a, object b)
 
+@cython.locals(recorder=Recorder)
 cdef object _observe(Value node)
 
 @cython.locals(operand=Value)

@@ -24,25 +24,16 @@ from typing import Any, NoReturn
 
 from .core import cython_shim as cython
 from .core import strict as guard
+from .core.blocks import open_blocks
 from .core.coerce import as_float, as_list, is_number
+from .core.flow import is_flowing, with_flow
 from .core.graph import cycle_message, topological_order
-from .core.modes import (
-    flush_writebacks,
-    in_strict,
-    is_flowing,
-    is_recording,
-    of_a_node,
-    open_blocks,
-    refuse_in_trace,
-    replaced_pass,
-    tracer,
-    watchers,
-    with_flow,
-    writebacks,
-)
+from .core.modes import in_strict, is_recording, of_a_node
 from .core.node import HAS_EXTRAS, Extras, Gradients, Node, as_operands
+from .core.observers import refuse_in_trace, replaced_pass, tracer, watchers
 from .core.ops import OPS, TABLE, Op
 from .core.turns import PAUSE, Turns, in_child
+from .core.writeback import flush_writebacks, writebacks
 from .errors import BackwardRunningError, CycleError
 from .maths import floats as ieee
 
@@ -307,10 +298,21 @@ def refuse_inverted(condition: int) -> NoReturn:
 
 # ---- modes ---------------------------------------------------------------------------------
 
-_recorder: list[Any] | None = None  # while a function is traced: its nodes, in order
-_recording_thread = 0
-_closely = False  # whether the tracer wants to hear of every node
-_strange = 0
+
+@cython.final
+@cython.cclass
+class Recorder:
+    """Lists the nodes that a function makes while it is traced."""
+
+    __slots__ = ("closely", "nodes", "strange", "thread")
+
+    nodes: list[Any]  # in the order in which they were made
+    thread: int  # the only one whose nodes count
+    strange: int  # the mark of what other threads make meanwhile
+    closely: bool  # whether the tracer wants to hear of each node, too
+
+
+_recorder: Recorder | None = None  # one at a time: traces take turns
 
 
 @contextmanager
@@ -319,9 +321,11 @@ def recorded(nodes: list[Any], strange: int) -> Iterator[None]:
 
     What other threads make meanwhile gets the mark `strange`.
     """
-    global _recorder, _recording_thread, _closely, _strange
-    _recording_thread, _closely, _strange = _this_thread(), False, strange
-    _recorder = nodes
+    global _recorder
+    recorder = Recorder()
+    recorder.nodes, recorder.strange = nodes, strange
+    recorder.thread, recorder.closely = _this_thread(), False
+    _recorder = recorder
     try:
         yield
     finally:
@@ -330,21 +334,22 @@ def recorded(nodes: list[Any], strange: int) -> Iterator[None]:
 
 def look_closely() -> None:
     """Tell the tracer of each node from here on: the traced function has opened a block."""
-    global _closely
-    _closely = True
+    if _recorder is not None:
+        _recorder.closely = True
 
 
 def _observe(node: Value) -> None:
     """Do what the modes in force ask of a new node."""
-    if _recorder is not None:
-        if _recording_thread == _this_thread():
-            _recorder.append(node)
-            if _closely:
+    recorder = _recorder
+    if recorder is not None:
+        if recorder.thread == _this_thread():
+            recorder.nodes.append(node)
+            if recorder.closely:
                 reader: Any = tracer()
                 if reader is not None:
                     reader.made(node)
             return
-        node._mark = _strange
+        node._mark = recorder.strange
     strictly, recording = of_a_node()
     if strictly:
         source = guard.calling_line()
@@ -402,8 +407,8 @@ class Value(Node):
             self._da = 1.0
             _follow(self, (source,))
         if open_blocks:
-            if _recorder is not None and _recording_thread != _this_thread():
-                self._mark = _strange
+            if _recorder is not None and _recorder.thread != _this_thread():
+                self._mark = _recorder.strange
             elif _recorder is not None or source is not None or _children != ():
                 _observe(self)
         if label:
@@ -708,7 +713,7 @@ def _number_of(other: Any) -> float:
     return other  # type: ignore[no-any-return]
 
 
-# ---- while a function is traced; see modes.Tracer -----------------------------------------------
+# ---- while a function is traced; see observers.Tracer -------------------------------------------
 
 
 def _behind(x: Any) -> Any:
@@ -766,7 +771,7 @@ def _after_fork() -> None:
     global _owner, _recorder
     if _owner != _this_thread():
         _owner = 0
-    if _recording_thread != _this_thread():
+    if _recorder is not None and _recorder.thread != _this_thread():
         _recorder = None
 
 
@@ -1062,7 +1067,7 @@ def _observed_pass(
 def _replaced_pass(
     replacement: Any, order: list[Value], earlier: list[tuple[Value, float]], told: list[Any]
 ) -> None:
-    """Have somebody else do the work; see `modes.Pass`."""
+    """Have somebody else do the work; see `observers.Pass`."""
     for watcher in told:
         watcher.started(order[len(order) - 1])
     kept = replacement(order, earlier, told)

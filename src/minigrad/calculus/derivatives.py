@@ -13,7 +13,8 @@ from typing import Any
 from ..core import strict as guard
 from ..core.coerce import as_float, as_list
 from ..core.graph import topological_order
-from ..core.modes import in_strict, refuse_in_trace, tolerantly, tracer
+from ..core.modes import in_strict, tolerantly
+from ..core.observers import refuse_in_trace, tracer
 from ..core.ops import TABLE, Op
 from ..errors import NotDifferentiableError
 from ..functions import VALUES

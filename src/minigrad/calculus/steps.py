@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from ..core.flow import with_flow
 from ..core.graph import topological_order
-from ..core.modes import watching, with_flow
 from ..core.names import brief, json_number, name_of, owner, short_name, spell
+from ..core.observers import watching
 from ..core.strict import same
 from ..scalar import Value, gradients, in_turn, run_by_hand
 
@@ -152,7 +153,7 @@ class Tape:
     def __str__(self) -> str:
         return self.text()
 
-    # What the engine tells, see modes.Watcher.
+    # What the engine tells, see observers.Watcher.
 
     def started(self, root: Value) -> None:
         """Note the seed."""
@@ -263,7 +264,7 @@ def links(node: Value) -> list[tuple[Value, float]]:
 
 
 class Apart:
-    """Gradients of some nodes, held apart from them; see `modes.Flow`."""
+    """Gradients of some nodes, held apart from them; see `flow.Flow`."""
 
     def __init__(self, grads: dict[int, float]) -> None:
         self._grads = grads  # by the id of the node

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from ..core.modes import flush_writebacks
 from ..core.names import is_ours
 from ..core.turns import forked
+from ..core.writeback import flush_writebacks
 from ..errors import AuditError, GuardError, TraceError
 from ..scalar import Value
 from .arguments.structure import Expected, Flat, OpenNumber, flat_call, same_call

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import topological_order
-from ..core.modes import in_strict, is_recording, refuse_in_trace, tracer
+from ..core.modes import in_strict, is_recording
+from ..core.observers import refuse_in_trace, tracer
 from ..scalar import Value, fused, gradients
 from .arguments.structure import Flat, flatten, lifted, shape_only
 from .backends import backend_of

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..core.modes import flush_writebacks
 from ..core.parameters import Nodes
 from ..core.turns import forked
+from ..core.writeback import flush_writebacks
 from .backends import Backend
 from .ir.program import NOT_FINITE, Program
 

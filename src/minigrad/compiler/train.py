@@ -5,7 +5,7 @@
         print(step(xs, ys))        # one step, as zero_grad, backward and optimizer.step would do it
 
 Between steps the parameters live in the machine's buffer. Whoever reads or writes a Value gets them
-back first (`modes.defer`), so nobody sees an old number, and a loop in which nobody looks pays
+back first (`writeback.defer`), so nobody sees an old number, and a loop in which nobody looks pays
 nothing. What the optimiser computes is what `bulk` computes, bit for bit.
 
 A step is taken entirely or not at all, whenever Ctrl-C comes. Taken means: the rule of the back end
@@ -23,9 +23,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..core.modes import defer, flush_writebacks, in_strict, is_pending, refuse_in_trace, writebacks
+from ..core.modes import in_strict
+from ..core.observers import refuse_in_trace
 from ..core.parameters import data_of, grads_of, read_data, set_grads, write_data, write_grads
 from ..core.turns import Turns
+from ..core.writeback import defer, flush_writebacks, is_pending, writebacks
 from ..optim import SGD, Adam, AdamW, Optimizer
 from .arguments.structure import Flat
 from .callables import Made

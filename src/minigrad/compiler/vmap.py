@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.modes import flush_writebacks, refuse_in_trace
+from ..core.observers import refuse_in_trace
+from ..core.writeback import flush_writebacks
 from ..errors import GuardError
 from ..scalar import Value
 from .arguments.structure import Flat, flatten

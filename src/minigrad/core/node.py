@@ -22,19 +22,14 @@ from typing import Any, NoReturn, Self
 from ..errors import NotDifferentiableError
 from ..maths import floats as ieee
 from . import cython_shim as cython
+from .blocks import open_blocks
 from .coerce import as_float, as_list
+from .flow import grad_apart, set_grad_apart
 from .graph import topological_order
-from .modes import (
-    flush_writebacks,
-    grad_apart,
-    open_blocks,
-    refuse_in_trace,
-    set_grad_apart,
-    tracer,
-    writebacks,
-)
+from .observers import refuse_in_trace, tracer
 from .ops import OPS, TABLE
 from .strict import numbers
+from .writeback import flush_writebacks, writebacks
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
@@ -79,7 +74,7 @@ class Extras:
 @cython.final
 @cython.cclass
 class Gradients:
-    """The gradients of a pass that is not over, held apart from the nodes; see `modes.Flow`."""
+    """The gradients of a pass that is not over, held apart from the nodes; see `flow.Flow`."""
 
     __slots__ = ("count", "mark", "room")
 

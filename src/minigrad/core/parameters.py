@@ -14,8 +14,10 @@ from typing import Any
 
 from . import cython_shim as cython
 from .coerce import as_list
-from .modes import flush_writebacks, is_flowing, refuse_in_trace
+from .flow import is_flowing
 from .node import Node
+from .observers import refuse_in_trace
+from .writeback import flush_writebacks
 
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore

@@ -6,8 +6,8 @@
 A fault is a row, `Fault`: in which order nodes run, what a local derivative is worth, whether a
 contribution is added or replaces what was there, which grads a pass begins with. Whatever a row
 does not mention is done right, and a row that mentions nothing is the engine itself; the tests hold
-it to that. `_play` is the pass, in plain Python; `modes.replacing` puts it in the engine's place,
-in this thread or task only, and only until the block closes.
+it to that. `_play` is the pass, in plain Python; `replacing` puts it in the engine's place, in
+this thread or task only, and only until the block closes.
 
 Start at `Fault`, then `_play`.
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from ..calculus.steps import Step, Tape, links
-from ..core.modes import Watcher, replacing
+from ..core.observers import Watcher, replacing
 from ..core.ops import TABLE
 from ..scalar import Value, run_by_hand
 

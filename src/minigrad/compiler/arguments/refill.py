@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ...core.modes import flush_writebacks
 from ...core.node import Node
+from ...core.writeback import flush_writebacks
 from ...scalar import Value
 
 __all__ = ["refill"]

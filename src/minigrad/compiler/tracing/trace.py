@@ -1,7 +1,7 @@
 """Run a function once and write down what it does: Value code in, a `Tape` out.
 
 The function runs on the eager engine, on Values of its own in place of the numbers it is given, so
-it may use everything that Python has. The engine tells the `Trace` of every node (`modes.tracing`).
+it may use everything that Python has. The engine tells the `Trace` of every node, see `Tracer`.
 Values that the function closes over are recognised by not having been made here; they are inputs of
 the program too, and read afresh at each call. Start at `trace`.
 """
@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ...codegen.elementwise import MAPS
-from ...core.modes import is_recording, recording, tolerant, tracer, tracing
+from ...core.modes import is_recording, recording, tolerant
+from ...core.observers import tracer, tracing
 from ...core.ops import OPS, TABLE
 from ...core.strict import calling_line
 from ...core.turns import forked, in_child
@@ -41,7 +42,7 @@ _SEES_THROUGH = {"max", "argmax", "less", "less_equal", "equal"}
 
 
 class Trace:
-    """The tracer (see `modes.Tracer`) and context (see `proxies.TraceContext`) of one run."""
+    """The tracer (see `observers.Tracer`) and context (see `proxies.TraceContext`) of one run."""
 
     def __init__(self) -> None:
         self.nodes: list[Value] = []  # in the order in which they were made
