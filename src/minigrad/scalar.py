@@ -474,9 +474,9 @@ class Value(Node):
     @property
     def _backward(self) -> Callable[[], Any]:
         """This node's own step of the chain rule; assign a function to make an op of your own."""
-        if self._extras is not None and self._extras.custom_backward is not None:
-            return self._extras.custom_backward
-        return self._local_step
+        extras = self._extras
+        custom = None if extras is None else extras.custom_backward
+        return self._local_step if custom is None else custom
 
     @_backward.setter
     def _backward(self, step: Callable[[], Any]) -> None:
@@ -1103,9 +1103,8 @@ def _observed_step(node: Value, by_hand: bool, told: list[Any]) -> None:
         guard.check_fresh(node)
     grad = node.grad
     before = [(operand, operand.grad) for operand in node._links()]
-    extras = node._extras
-    if by_hand and extras is not None and extras.custom_backward is not None:
-        run_by_hand(node, extras.custom_backward)
+    if by_hand and node._is_custom:
+        run_by_hand(node, node._backward)
     else:
         now = {id(operand): number for operand, number in before}
         for operand, partial in _rules(node):

@@ -149,8 +149,7 @@ def _partials(row: Op, node: Value, arguments: tuple[Any, ...]) -> Sequence[Any]
 
 def _refuse_by_hand(node: Value, *, second: bool) -> None:
     """A node made by hand has no row: its derivative is a function's secret, or a bare number."""
-    extras = node._extras
-    if extras is not None and (extras.custom_backward is not None or (second and not node._code)):
+    if node._is_custom or (second and not node._code and node._extras is not None):
         raise NotDifferentiableError(
             f"the node {node._op!r} was made by hand, so there is no rule to differentiate "
             f"{'again' if second else 'forward'}. Build it from minigrad's operations, or use "

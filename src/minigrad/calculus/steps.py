@@ -165,7 +165,7 @@ class Tape:
         """Note what a node added to each of its operands."""
         now = {id(operand): earlier for operand, earlier in before}
         op = node._op
-        if by_hand and _is_by_hand(node):
+        if by_hand and node._is_custom:
             # One step for all positions of an operand: nobody knows their shares.
             for position, (operand, _) in enumerate(before):
                 if id(operand) in now:
@@ -260,7 +260,7 @@ def links(node: Value) -> list[tuple[Value, float]]:
     be linear in its grad, as the chain rule is. An operand that it was given twice counts once,
     with both shares.
     """
-    return _ask_by_hand(node, 1.0) if _is_by_hand(node) else _rules(node)
+    return _ask_by_hand(node, 1.0) if node._is_custom else _rules(node)
 
 
 class Apart:
@@ -292,10 +292,6 @@ def _rules(node: Value) -> list[tuple[Value, float]]:
     operands = node._operands  # shows numbers as leaves, so first
     partials = [partial for _, partial in node._links_and_partials()]
     return list(zip(operands, partials, strict=True))
-
-
-def _is_by_hand(node: Value) -> bool:
-    return node._extras is not None and node._extras.custom_backward is not None
 
 
 def _ask_by_hand(node: Value, grad: float) -> list[tuple[Value, float]]:

@@ -14,7 +14,7 @@ FORMER_NAMES = {
     "callables": "compiler.callables",
     "compiled": "compiler.function",
     "explain": "calculus.paths",
-    "node": "core.node",
+    "node": "core.copying",
     "record": "calculus.steps",
     "training": "compiler.train",
 }
@@ -34,7 +34,7 @@ class _FormerModule(ModuleType):
 
 
 def answer_to_former_names(package: str) -> None:
-    """Have `minigrad.node` found, which is `minigrad.core.node` today.
+    """Have `minigrad.node` found, of which pickles want what is in `minigrad.core.copying` today.
 
     In `sys.modules` alone: an import would also set `minigrad.record`, which is a function.
     """

@@ -39,6 +39,3 @@ cdef inline Py_ssize_t count_in(bytearray room) except -1:
 cdef int _POW, _WHERE, _CODE
 cdef dict open_blocks
 cdef list writebacks
-
-@cython.locals(node=Node, extras=Extras)
-cpdef _from_state(kind, tuple state)

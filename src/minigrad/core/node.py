@@ -13,9 +13,6 @@ this class with arithmetic. What to know before changing anything:
 
 from __future__ import annotations
 
-import copy
-import threading
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Self
 
@@ -24,8 +21,8 @@ from ..maths import floats as ieee
 from . import cython_shim as cython
 from .blocks import open_blocks
 from .coerce import as_float, as_list
+from .copying import copy_of, deep_copy_of, reduced
 from .flow import grad_apart, set_grad_apart
-from .graph import topological_order
 from .observers import refuse_in_trace, tracer
 from .ops import OPS, TABLE
 from .strict import numbers
@@ -134,6 +131,11 @@ class Node:
         """The row of the table; 0 for a leaf or a node made by hand."""
         return self._tag & _CODE
 
+    @property
+    def _is_custom(self) -> bool:
+        """Whether a hand-written `_backward` has taken the place of a rule of the table."""
+        return self._extras is not None and self._extras.custom_backward is not None
+
     def _attach(self, extras: Extras) -> None:
         self._extras = extras
         self._tag |= HAS_EXTRAS
@@ -218,7 +220,7 @@ class Node:
     @property
     def _local_grads(self) -> tuple[float, ...]:
         """microgpt's name for the local derivatives, one per operand."""
-        if self._extras is not None and self._extras.custom_backward is not None:
+        if self._is_custom:
             raise NotDifferentiableError(
                 f"the node {self._op!r} has a hand-written _backward: its local derivatives are "
                 "known only to that function. Run backward() and read .grad."
@@ -368,57 +370,54 @@ class Node:
     def __round__(self, digits: int = 0) -> NoReturn:
         _refuse_to_be_a_float()
 
-    # ---- copies -----------------------------------------------------------------------------
+    # ---- copies and pickles; see copying.py -------------------------------------------------
 
     def __copy__(self) -> Self:
-        twin: Self = _from_state(type(self), self._state())
-        _set_attributes(twin, self._attributes())
+        twin: Self = copy_of(self)
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        # All nodes first, then what users attached to them: that may refer to any of the nodes.
-        fresh = [node for node in topological_order(self, Node._links) if id(node) not in memo]
-        for node in fresh:
-            memo[id(node)] = _from_state(type(node), _translated(node._state(), memo))
-        for node in fresh:
-            _set_attributes(memo[id(node)], copy.deepcopy(node._attributes(), memo))
-        twin: Self = memo[id(self)]
+        twin: Self = deep_copy_of(self, memo)
         return twin
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # pickle goes down operand by operand, a stack frame or three for each. So whoever comes
-        # first hands it a flat list, operands before users, and while that list is being written
-        # its members describe only themselves: what they refer to is in pickle's memo already.
-        attributes = self._attributes()
-        state = ((None, attributes),) if attributes else ()
-        if _is_being_listed(self):
-            return _from_state, (type(self), self._state()), *state
-        below = _FlatList(topological_order(self, Node._links)[:-1])
-        if below:
-            _pickling.lists.append(weakref.ref(below))
-        return _last_of, (below, _EndOfList(below), type(self), self._state()), *state
+        return reduced(self)
 
     def _state(self) -> tuple[Any, ...]:
-        """Everything but what users attached; see `_from_state`."""
+        """Everything but what users attached; see `_set_state`."""
         if writebacks:
             flush_writebacks()
+        if self._is_custom:
+            raise TypeError(
+                f"cannot copy or pickle the node {self._op!r}: its hand-written _backward "
+                "would go on adding to the grads of the originals. Copy v.detach() instead."
+            )
         extras = self._extras
-        extra = None
+        extra, operands, prev = None, (), None
         if extras is not None:
-            if extras.custom_backward is not None:
-                raise TypeError(
-                    f"cannot copy or pickle the node {self._op!r}: its hand-written _backward "
-                    "would go on adding to the grads of the originals. Copy v.detach() instead."
-                )
             extra = (extras.label, extras.op, tuple(extras.partials), extras.source)
+            operands = extras.operands
+            if extras.prev is not None:
+                given = tuple(node for node in extras.given if node in extras.prev)
+                prev = (tuple(extras.prev), given)
         apart = grad_apart(self) if open_blocks else None
         grad = self._grad if apart is None else apart
         numbers = (self._data, grad, self._da, self._db, int(self._mark > 0))
-        operands = () if extras is None else extras.operands
-        prev = None
-        if extras is not None and extras.prev is not None:
-            prev = (tuple(extras.prev), tuple(node for node in extras.given if node in extras.prev))
         return (TABLE[self._code].name, numbers, extra, self._a, self._b, operands, prev)
+
+    def _set_state(self, state: tuple[Any, ...]) -> None:
+        """Make a new node what another one was."""
+        name, numbers, extra, self._a, self._b, operands, prev = state
+        self._data, self._grad, self._da, self._db, self._mark = numbers
+        self._tag = OPS[name].code
+        if extra is not None:
+            extras = Extras()
+            self._attach(extras)
+            extras.label, extras.op, extras.partials, extras.source = extra
+            extras.operands = operands
+            if prev is not None:
+                members, extras.given = prev
+                extras.prev = set(members)
 
     def _attributes(self) -> dict[str, Any]:
         """What users attached. (Asking for __dict__ itself would bring an empty one to life.)"""
@@ -453,88 +452,3 @@ _FIELDS = frozenset([*Node.__slots__, "_extras"])
 
 if not cython.compiled:
     Node._extras = None  # until one is attached
-
-
-# ---- copies, without recursion ------------------------------------------------------------------
-
-
-class _Pickling(threading.local):
-    """The flat lists that pickle is writing in this thread, the innermost last."""
-
-    def __init__(self) -> None:
-        self.lists: list[weakref.ref[_FlatList]] = []
-
-
-class _FlatList(list[Any]):
-    """Nodes in topological order. It dies with the pickler that writes it, also if that fails."""
-
-    __slots__ = ("__weakref__", "members")
-
-    def __init__(self, nodes: Iterable[Any] = ()) -> None:
-        super().__init__(nodes)
-        self.members = {id(node) for node in self}
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return list, (), None, iter(self)
-
-
-class _EndOfList:
-    """Stands behind a flat list in a pickle; when pickle comes to it, the list is written."""
-
-    def __init__(self, written: _FlatList | None = None) -> None:
-        self.written = written
-
-    def __reduce__(self) -> Any:
-        _pickling.lists = [known for known in _pickling.lists if known() is not self.written]
-        return _EndOfList, ()
-
-
-_pickling = _Pickling()
-
-
-def _is_being_listed(node: Node) -> bool:
-    if not _pickling.lists:
-        return False
-    alive = [written for known in _pickling.lists if (written := known()) is not None]
-    if len(alive) < len(_pickling.lists):  # left behind by a dump that failed
-        _pickling.lists = [weakref.ref(written) for written in alive]
-    return any(id(node) in written.members for written in alive)
-
-
-def _last_of(below: Any, end: Any, kind: type[Any], state: tuple[Any, ...]) -> Any:
-    return _from_state(kind, state)
-
-
-def _from_state(kind: type[Any], state: tuple[Any, ...]) -> Any:
-    """Rebuild a node from its `_state`."""
-    if open_blocks:
-        refuse_in_trace("copies or unpickles a Value")
-    name, numbers, extra, a, b, operands, prev = state
-    node = kind.__new__(kind)  # type: ignore[call-overload]
-    node._data, node._grad, node._da, node._db, node._mark = numbers
-    node._tag = OPS[name].code
-    node._a, node._b = a, b
-    if extra is not None:
-        extras = Extras()
-        node._attach(extras)
-        extras.label, extras.op, extras.partials, extras.source = extra
-        extras.operands = operands
-        if prev is not None:
-            members, extras.given = prev
-            extras.prev = set(members)
-    return node
-
-
-def _translated(state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
-    """Put the copies of the operands into a state in place of the operands."""
-    name, numbers, extra, a, b, operands, prev = state
-    a, b = (None if node is None else memo[id(node)] for node in (a, b))
-    operands = tuple(memo[id(node)] for node in operands)
-    if prev is not None:
-        prev = tuple(tuple(memo[id(node)] for node in nodes) for nodes in prev)
-    return (name, numbers, extra, a, b, operands, prev)
-
-
-def _set_attributes(node: Node, attributes: dict[str, Any]) -> None:
-    for name, content in attributes.items():
-        setattr(node, name, content)

@@ -46,7 +46,7 @@ def check_rule(node: Any) -> None:
     extras = node._extras
     if node._code or extras is None or not extras.operands:
         return
-    if extras.custom_backward is None and not extras.partials:
+    if not node._is_custom and not extras.partials:
         raise NotDifferentiableError(
             f"the node {node._op!r} has operands but no _backward, so no gradient gets past it. "
             "Was `out._backward = _backward` forgotten?"
@@ -55,7 +55,7 @@ def check_rule(node: Any) -> None:
 
 def check_fresh(node: Any) -> None:
     """Refuse a node whose operands would give another value or slope by now."""
-    if not node._code or (node._extras is not None and node._extras.custom_backward is not None):
+    if not node._code or node._is_custom:
         return  # made by hand: nobody knows its rule
     row = TABLE[node._code]
     arguments = node._arguments()

@@ -264,8 +264,7 @@ def _contributions(
     fault: Fault, node: Value, grad: float
 ) -> list[tuple[int, Value, float | None, float]]:
     """List what a node has for its operands: position, operand, local derivative, share."""
-    extras = node._extras
-    if extras is not None and extras.custom_backward is not None:
+    if node._is_custom:
         return _by_hand(node)
     found: list[tuple[int, Value, float | None, float]] = []
     met: set[int] = set()

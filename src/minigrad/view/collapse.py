@@ -63,13 +63,9 @@ def _can_run(node: Any, operand: Any) -> bool:
         and operand._code == node._code
         and not node.label
         and not operand.label
-        and not _is_by_hand(node)
-        and not _is_by_hand(operand)
+        and not node._is_custom
+        and not operand._is_custom
     )
-
-
-def _is_by_hand(node: Any) -> bool:
-    return node._extras is not None and node._extras.custom_backward is not None
 
 
 class _Numbers(dict[Any, int]):
@@ -123,7 +119,7 @@ def _kinds(runs: _Runs) -> tuple[dict[int, int], dict[int, int]]:
         operands = runs.operands[id(head)]
         parts = [made[id(operand)] for operand in operands]
         shape = tuple(parts) if runs.tells_apart(head) else frozenset(parts)
-        rule = (head._code, head._op, _is_by_hand(head))
+        rule = (head._code, head._op, head._is_custom)
         made[id(head)] = shapes[rule, bool(head.label), shape]
         depth[id(head)] = 1 + max((depth[id(operand)] for operand in operands), default=0)
     kind: dict[int, int] = {}

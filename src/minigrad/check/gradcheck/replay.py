@@ -40,9 +40,7 @@ def replay(root: Value, leaves: Sequence[Value], numbers: Sequence[Any], m: Any)
 def _inputs(node: Value) -> list[Value]:
     """Return the operands that the rule had, whatever became of `_prev` since then."""
     extras = node._extras
-    if extras is not None and (
-        extras.custom_backward is not None or (extras.operands and not node._code)
-    ):
+    if node._is_custom or (extras is not None and extras.operands and not node._code):
         raise NotDifferentiableError(
             f"the node {node._op!r} was made by hand, so there is no rule to evaluate it again "
             "with other numbers. Check it against='differences', which only calls f."

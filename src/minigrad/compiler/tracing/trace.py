@@ -299,9 +299,7 @@ class _Describe:
         kind = self.kinds.get(id(node))
         if kind is None and not code and not operands:
             return entries.constant(number)  # a leaf with a label
-        by_hand = extras is not None and (
-            extras.custom_backward is not None or extras.prev is not None
-        )
+        by_hand = node._is_custom or (extras is not None and extras.prev is not None)
         if kind is None and (not code or by_hand):
             raise TraceError(
                 f"a compiled function makes the node {node._op!r} by hand (children, _prev or "
