@@ -25,7 +25,7 @@ from minigrad.calculus.steps import record, steps
 from minigrad.core import blocks, modes
 from minigrad.core.flow import is_flowing
 from minigrad.core.graph import topological_order
-from minigrad.core.observers import tracer, watchers
+from minigrad.core.observers import current_watchers, tracer
 from minigrad.core.parameters import set_data, set_grads
 from minigrad.core.writeback import writebacks
 from minigrad.lab.broken import broken
@@ -294,7 +294,7 @@ def works(call):
 
 def something_is_on():
     blocks.tidy_up()
-    on = bool(blocks.open_blocks or writebacks or watchers() or is_flowing())
+    on = bool(blocks.open_blocks or writebacks or current_watchers() or is_flowing())
     return on or modes.in_strict() or not modes.is_recording() or tracer() is not None
 
 

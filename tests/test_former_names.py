@@ -12,6 +12,7 @@ import pytest
 
 import minigrad
 from minigrad import Value
+from minigrad.calculus import steps
 from minigrad.core.former_names import FORMER_NAMES
 from minigrad.core.graph import topological_order
 
@@ -40,6 +41,11 @@ def test_a_network_and_its_optimiser():
 def test_what_was_recorded_and_explained():
     assert [step.op for step in read("steps")] == ["tanh", "+", "+", "*", "*"]
     assert "tanh" in str(read("explanation"))
+
+
+def test_a_class_that_was_renamed():
+    tape = pickle.loads(b"cminigrad.record\nTape\n.")  # protocol 0: a class by its name
+    assert tape is steps.PassRecord
 
 
 def test_a_compiled_function():

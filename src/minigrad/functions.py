@@ -1,8 +1,8 @@
 """The operations as functions, on Values and numbers alike.
 
 `exp(v)` on a Value makes a node; on a plain number it is ordinary arithmetic with IEEE answers, so
-the same code runs with and without gradients. `VALUES` is this room as a mathematics for the rules
-of `ops.py`: a derivative evaluated there is itself a graph, and can be differentiated again.
+the same code runs with and without gradients. `VALUES` is this module as a mathematics for the
+rules of `ops.py`: a derivative evaluated there is itself a graph, and can be differentiated again.
 """
 
 from __future__ import annotations

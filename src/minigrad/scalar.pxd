@@ -75,7 +75,7 @@ cdef object _binary_number(int code, Value a, object number)
 @cython.locals(p=double, q=double, y=double)
 cdef object _number_binary(int code, object number, Value b)
 
-cdef object _pair(int code, Value a, object b)
+cdef object _with_value_or_number(int code, Value a, object b)
 
 @cython.locals(recorder=Recorder)
 cdef object _observe(Value node)
@@ -84,14 +84,14 @@ cdef object _observe(Value node)
 cdef object _follow(Value node, operands)
 
 @cython.locals(operand=Value, xs=list, node=Value)
-cdef Value _many(object op, tuple operands)
+cdef Value _nary(object op, tuple operands)
 
 @cython.locals(value=Value)
 cdef object _number_of(object other)
 
 
 @cython.locals(first="long long", second="long long", listed="long long", done="long long",
-               order=list, path=list, lists=list, mark="long long", has_rare=int, count=int,
+               order=list, path=list, lists=list, mark="long long", has_extras=int, count=int,
                node=Value, below=Value, operand=Value, a=Value, b=Value, p=Value, q=Value,
                extras=Extras)
 cpdef list _postorder(Value root)
@@ -101,59 +101,59 @@ cdef extern from "Python.h":
 
 from libc.string cimport memset
 
-cdef inline bytearray room_for(Py_ssize_t count):
-    cdef bytearray room = PyByteArray_FromStringAndSize(NULL, count * sizeof(double))
-    memset(numbers_in(room), 0, count * sizeof(double))
-    return room
+cdef inline bytearray new_buffer(Py_ssize_t count):
+    cdef bytearray buffer = PyByteArray_FromStringAndSize(NULL, count * sizeof(double))
+    memset(numbers_in(buffer), 0, count * sizeof(double))
+    return buffer
 
 cdef inline int set_at_once(list nodes, field, list numbers) except -1:
     cdef Py_ssize_t k
-    cdef bytearray room = room_for(len(nodes))
+    cdef bytearray buffer = new_buffer(len(nodes))
     for k in range(len(nodes)):  # what can raise, raises before anything is set
         <Value?>nodes[k]
-        numbers_in(room)[k] = numbers[k]
+        numbers_in(buffer)[k] = numbers[k]
     for k in range(len(nodes)):
-        (<Value>nodes[k])._grad = numbers_in(room)[k]
+        (<Value>nodes[k])._grad = numbers_in(buffer)[k]
     return 0
 
-@cython.locals(order=list, room=bytearray)
+@cython.locals(order=list, buffer=bytearray)
 cpdef _add_gradients(Value root)
 
 @cython.locals(count=Py_ssize_t, flow="double *")
 cdef bytearray _seeded(list order)
 
 @cython.locals(root=Value, left=Py_ssize_t, rest=_Rest)
-cdef object _run_pass(list order, bytearray room, list told, bint ends)
+cdef object _run_pass(list order, bytearray buffer, list watchers, bint ends)
 
 @cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, extras=Extras,
-               has_rare=int, flow="double *", root=Value, done="long long")
-cdef Py_ssize_t _run_steps(list order, bytearray room, Py_ssize_t count, bint by_hand,
+               has_extras=int, flow="double *", root=Value, done="long long")
+cdef Py_ssize_t _run_steps(list order, bytearray buffer, Py_ssize_t count, bint by_hand,
                            bint at_once) except -1
 
 @cython.final
 cdef class _Rest:
     cdef list order
-    cdef bytearray room
+    cdef bytearray buffer
     cdef Py_ssize_t count
 
 @cython.locals(extras=Extras)
 cdef object _rules(Value node)
 
 @cython.locals(node=Value, flow="double *", k=Py_ssize_t)
-cdef object _set_gradients(list order, bytearray room, bint adds)
+cdef object _set_gradients(list order, bytearray buffer, bint adds)
 
 @cython.locals(order=list)
 cpdef _zero_gradients(Value root)
 
-cpdef list gradients(Value root, inputs, told=*)
+cpdef list gradients(Value root, inputs, watchers=*)
 
 cpdef tuple gradients_and_scale(Value root, inputs)
 
-@cython.locals(node=Value, found=list, order=list, room=bytearray, flow="double *")
-cpdef tuple _gradients(Value root, inputs, list told, bint with_scale)
+@cython.locals(node=Value, found=list, order=list, buffer=bytearray, flow="double *")
+cpdef tuple _gradients(Value root, inputs, list watchers, bint with_scale)
 
 @cython.locals(node=Value, total=double, part=double, flow="double *", k=Py_ssize_t)
-cdef double _scale(list order, bytearray room) except? -1
+cdef double _scale(list order, bytearray buffer) except? -1
 
 @cython.locals(operand=Value)
-cdef object _observed_step(Value node, bint by_hand, list told)
+cdef object _observed_step(Value node, bint by_hand, list watchers)

@@ -23,14 +23,14 @@ from contextvars import copy_context
 from typing import Any, NoReturn
 
 from .core import cython_shim as cython
-from .core import strict as guard
+from .core import strict as strict_checks
 from .core.blocks import open_blocks
 from .core.coerce import as_float, as_list, is_number
 from .core.flow import is_flowing, with_flow
 from .core.graph import cycle_message, topological_order
 from .core.modes import in_strict, is_recording, of_a_node
 from .core.node import HAS_EXTRAS, Extras, Gradients, Node, as_operands
-from .core.observers import refuse_in_trace, replaced_pass, tracer, watchers
+from .core.observers import current_watchers, refuse_in_trace, replaced_pass, tracer
 from .core.ops import OPS, TABLE, Op
 from .core.turns import PAUSE, Turns, in_child
 from .core.writeback import flush_writebacks, writebacks
@@ -57,8 +57,8 @@ __all__ = [
     "select",
 ]
 
-# What a Value can do that modules above this one know: explain itself, show itself. They sign up
-# when the package is loaded, and a Value asks by name.
+# Methods that modules above this one provide: `explain` and the picture for notebooks. They
+# register here when the package is loaded, and a Value looks them up by name.
 ABILITIES: dict[str, Callable[..., Any]] = {}
 
 
@@ -67,10 +67,10 @@ ABILITIES: dict[str, Callable[..., Any]] = {}
 if not cython.compiled:
     from .core.cython_shim import (
         make_node,
+        new_buffer,
         numbers_in,
         open_slab,
         place_nodes,
-        room_for,
         set_at_once,
         slab_count,
         track,
@@ -198,7 +198,7 @@ def _real(code: int, number: Any) -> float | None:
     return as_float(number, f"Value {TABLE[code].label} number")
 
 
-def _pair(code: int, a: Value, b: Any) -> Value:
+def _with_value_or_number(code: int, a: Value, b: Any) -> Value:
     """A method of two operands, the second a Value or a number."""
     if open_blocks:
         b = _behind(b)
@@ -207,7 +207,7 @@ def _pair(code: int, a: Value, b: Any) -> Value:
     return _binary_number(code, a, as_float(b, TABLE[code].name))
 
 
-def _many(op: Op, operands: tuple[Value, ...]) -> Value:
+def _nary(op: Op, operands: tuple[Value, ...]) -> Value:
     if writebacks:
         flush_writebacks()
     xs = []
@@ -250,11 +250,11 @@ def apply(op: Op, *arguments: Any) -> Any:
     if op.arity == 2:
         a, b = arguments
         if isinstance(a, Value):
-            return _pair(op.code, a, b)
+            return _with_value_or_number(op.code, a, b)
         if isinstance(b, Value):
             return _number_binary(op.code, as_float(a, op.name), b)
     if any(isinstance(x, Value) for x in arguments):
-        return _many(
+        return _nary(
             op,
             tuple(x if isinstance(x, Value) else Value(as_float(x, op.name)) for x in arguments),
         )
@@ -352,8 +352,8 @@ def _observe(node: Value) -> None:
         node._mark = recorder.strange
     strictly, recording = of_a_node()
     if strictly:
-        source = guard.calling_line()
-        guard.check_value(node, source)
+        source = strict_checks.calling_line()
+        strict_checks.check_value(node, source)
         node._get_extras().source = source
     if not recording:
         node._a = node._b = None
@@ -463,13 +463,13 @@ class Value(Node):
 
     def _local_step(self) -> None:
         """Run the rule of the table, also if a hand-written step has taken its place by now."""
-        told: list[Any] = []
-        if open_blocks and not is_flowing():  # in a pass, a hand-written step is told
-            told = watchers()
-        if told:
+        watchers: list[Any] = []
+        if open_blocks and not is_flowing():  # in a pass, watchers hear of it
+            watchers = current_watchers()
+        if watchers:
             self._show_number()  # as in a whole pass
         self._mark = max(self._mark, 1)
-        _observed_step(self, False, told)
+        _observed_step(self, False, watchers)
 
     @property
     def _backward(self) -> Callable[[], Any]:
@@ -479,14 +479,14 @@ class Value(Node):
         return self._local_step if custom is None else custom
 
     @_backward.setter
-    def _backward(self, step: Callable[[], Any]) -> None:
-        if not callable(step):
+    def _backward(self, custom_backward: Callable[[], Any]) -> None:
+        if not callable(custom_backward):
             raise TypeError(
-                f"v._backward = …: got {type(step).__name__}; assign a function without arguments "
-                "that adds to the grads of the operands."
+                f"v._backward = …: got {type(custom_backward).__name__}; assign a function "
+                "without arguments that adds to the grads of the operands."
             )
         if is_recording():
-            self._get_extras().custom_backward = step
+            self._get_extras().custom_backward = custom_backward
             if cython.compiled:
                 track(self)
 
@@ -501,7 +501,7 @@ class Value(Node):
             flush_writebacks()
         return Value(self._data, label=self.label)
 
-    # ---- what rooms above know ----------------------------------------------------------------
+    # ---- what modules above offer ----------------------------------------------------------------
 
     def explain(self, result: Value, top: int = 10) -> Any:
         """Return the gradient of `result` with respect to this Value as a sum over paths."""
@@ -631,24 +631,24 @@ class Value(Node):
         return _unary(_ABS, self)
 
     def leaky_relu(self, slope: Any = 0.01) -> Value:
-        return _pair(_LEAKY_RELU, self, slope)
+        return _with_value_or_number(_LEAKY_RELU, self, slope)
 
     def atan2(self, x: Any) -> Value:
         """Return the angle of the point (x, self)."""
-        return _pair(_ATAN2, self, x)
+        return _with_value_or_number(_ATAN2, self, x)
 
     def hypot(self, other: Any) -> Value:
-        return _pair(_HYPOT, self, other)
+        return _with_value_or_number(_HYPOT, self, other)
 
     def conjugate(self) -> Value:
         """Return itself; NumPy's var() and std() ask real numbers too."""
         return self
 
     def minimum(self, other: Any) -> Value:
-        return _pair(_MINIMUM, self, other)
+        return _with_value_or_number(_MINIMUM, self, other)
 
     def maximum(self, other: Any) -> Value:
-        return _pair(_MAXIMUM, self, other)
+        return _with_value_or_number(_MAXIMUM, self, other)
 
     def clip(self, low: Any, high: Any) -> Value:
         """Return this Value, or the bound that it is beyond."""
@@ -792,7 +792,7 @@ def _postorder(root: Value) -> list[Value]:  # noqa: PLR0915 - one loop, so that
     second = first + 1
     listed = first + 2
     done = first + 3
-    has_rare = HAS_EXTRAS
+    has_extras = HAS_EXTRAS
     order: list[Value] = []
     count = 0  # of them
     path: list[Value] = []  # the way down from the root
@@ -800,7 +800,7 @@ def _postorder(root: Value) -> list[Value]:  # noqa: PLR0915 - one loop, so that
     node = root
     while True:
         below = None  # an operand to go down to
-        if node._tag >= has_rare:
+        if node._tag >= has_extras:
             node._mark = listed
             lists.append(iter(node._links()))
             path.append(node)
@@ -834,7 +834,7 @@ def _postorder(root: Value) -> list[Value]:  # noqa: PLR0915 - one loop, so that
                     p = b._a
                     q = b._b
                     if (
-                        b._tag < has_rare
+                        b._tag < has_extras
                         and (p is None or p._mark == done)
                         and (q is None or q._mark == done)
                     ):  # its operands are in the list: no need to go down for it alone
@@ -869,45 +869,45 @@ def _postorder(root: Value) -> list[Value]:  # noqa: PLR0915 - one loop, so that
 
 def _add_gradients(root: Value) -> None:
     """The backward pass."""
-    told = watchers() if open_blocks else []
+    watchers = current_watchers() if open_blocks else []
     replacement = replaced_pass() if open_blocks else None
-    if told or replacement is not None:
+    if watchers or replacement is not None:
         topological_order(root)  # numbers (`x * 2`) appear as leaves, and take part
     order = _postorder(root)
-    room = _seeded(order)
+    buffer = _seeded(order)
     if replacement is not None:
-        flow = Gradients(root._mark, room)
-        with_flow(flow, _replaced_pass, replacement, order, _nonzero(order), told)
-        _set_gradients(order, room, False)
+        flow = Gradients(root._mark, buffer)
+        with_flow(flow, _replaced_pass, replacement, order, _nonzero(order), watchers)
+        _set_gradients(order, buffer, False)
         return
     if cython.compiled and _is_plain and not open_blocks:
-        _run_steps(order, room, len(order), False, True)  # all in C, so all at once
+        _run_steps(order, buffer, len(order), False, True)  # all in C, so all at once
         return
-    _run_pass(order, room, told, True)
-    _set_gradients(order, room, True)
+    _run_pass(order, buffer, watchers, True)
+    _set_gradients(order, buffer, True)
 
 
 def _seeded(order: list[Value]) -> Any:
-    """Make room for the gradients of a pass: 1 for the root, which is last, and 0 for others."""
+    """Make the buffer of gradients of a pass: 1 for the root, which is last, 0 for all others."""
     count = len(order)
-    room = room_for(count)
-    flow = numbers_in(room)
+    buffer = new_buffer(count)
+    flow = numbers_in(buffer)
     flow[count - 1] = 1.0
-    return room
+    return buffer
 
 
-def _run_pass(order: list[Value], room: Any, told: list[Any], ends: bool) -> None:
-    """Run the steps of a pass; `told` hear of each, and when it `ends` of what was left before."""
+def _run_pass(order: list[Value], buffer: Any, watchers: list[Any], ends: bool) -> None:
+    """Run the steps of a pass; watchers hear of each, and at its end of what was left before."""
     root = order[len(order) - 1]
-    if told or (open_blocks and in_strict()):
-        earlier = _nonzero(order) if ends else None
-        with_flow(Gradients(root._mark, room), _observed_pass, order, earlier, told)
+    if watchers or (open_blocks and in_strict()):
+        previous_grads = _nonzero(order) if ends else None
+        with_flow(Gradients(root._mark, buffer), _observed_pass, order, previous_grads, watchers)
         return
-    left = _run_steps(order, room, len(order), False, False)
+    left = _run_steps(order, buffer, len(order), False, False)
     if left:
         rest = _Rest()
-        rest.order, rest.room, rest.count = order, room, left
-        with_flow(Gradients(root._mark, room), rest)
+        rest.order, rest.buffer, rest.count = order, buffer, left
+        with_flow(Gradients(root._mark, buffer), rest)
 
 
 @cython.final
@@ -916,22 +916,22 @@ class _Rest:
     """What is left of a pass from the first hand-written step on."""
 
     order: list[Value] | None
-    room: Any
+    buffer: Any
     count: int
 
     def __call__(self) -> None:
         if self.order is not None:
-            _run_steps(self.order, self.room, self.count, True, False)
+            _run_steps(self.order, self.buffer, self.count, True, False)
 
 
-def _run_steps(order: list[Value], room: Any, count: int, by_hand: bool, at_once: bool) -> int:
+def _run_steps(order: list[Value], buffer: Any, count: int, by_hand: bool, at_once: bool) -> int:
     """The chain rule, last node first: what it knows of its gradient, it passes to its operands.
 
     Of the first `count` nodes; returns how many are left at a step that was written `by_hand`.
     Nodes get their gradients `at_once` if nothing can come in between.
     """
-    has_rare = HAS_EXTRAS
-    flow = numbers_in(room)
+    has_extras = HAS_EXTRAS
+    flow = numbers_in(buffer)
     root = order[len(order) - 1]
     done = root._mark
     for node in reversed(order if count == len(order) else order[:count]):
@@ -939,7 +939,7 @@ def _run_steps(order: list[Value], room: Any, count: int, by_hand: bool, at_once
         grad = flow[count]
         if at_once:
             node._grad += grad
-        if node._tag >= has_rare:
+        if node._tag >= has_extras:
             extras: Any = node._extras
             if extras.custom_backward is not None:
                 if not by_hand:
@@ -970,9 +970,9 @@ def _rules(node: Value) -> Iterable[tuple[Any, float]]:
     return node._links_and_partials()
 
 
-def _set_gradients(order: list[Value], room: Any, adds: bool) -> None:
+def _set_gradients(order: list[Value], buffer: Any, adds: bool) -> None:
     """Give the nodes the gradients of a pass, in one go: added to those they have, or instead."""
-    flow = numbers_in(room)
+    flow = numbers_in(buffer)
     if open_blocks and is_flowing():  # somebody holds grads apart from the nodes, perhaps of these
         for node in order:
             node.grad = node.grad + flow[node._place] if adds else flow[node._place]
@@ -986,17 +986,17 @@ def _set_gradients(order: list[Value], room: Any, adds: bool) -> None:
 
 def _zero_gradients(root: Value) -> None:
     order = _postorder(root)
-    _set_gradients(order, room_for(len(order)), False)
+    _set_gradients(order, new_buffer(len(order)), False)
 
 
-def gradients(root: Value, inputs: Iterable[Value], told: Any = ()) -> list[float]:
+def gradients(root: Value, inputs: Iterable[Value], watchers: Any = ()) -> list[float]:
     """Return the derivatives of `root` with respect to `inputs`, and leave every `.grad` alone.
 
-    Because it leaves no trace, a `record()` around it does not hear of it; `told` does.
+    Because it leaves no trace, a `record()` around it does not hear of it; `watchers` does.
     """
     if open_blocks:
         refuse_in_trace("asks for gradients")
-    found: list[float] = in_turn(_gradients, root, inputs, list(told), False)[0]
+    found: list[float] = in_turn(_gradients, root, inputs, list(watchers), False)[0]
     return found
 
 
@@ -1012,22 +1012,22 @@ def gradients_and_scale(root: Value, inputs: Iterable[Value]) -> tuple[list[floa
 
 
 def _gradients(
-    root: Value, inputs: Iterable[Value], told: list[Any], with_scale: bool
+    root: Value, inputs: Iterable[Value], watchers: list[Any], with_scale: bool
 ) -> tuple[list[float], float]:
-    if told:
+    if watchers:
         topological_order(root)  # as in a pass that others watch
     order = _postorder(root)
-    room = _seeded(order)
-    _run_pass(order, room, told, False)
-    flow = numbers_in(room)
+    buffer = _seeded(order)
+    _run_pass(order, buffer, watchers, False)
+    flow = numbers_in(buffer)
     found = []
     for node in inputs:  # whoever has the root's mark took part in the pass
         found.append(flow[node._place] if node._mark == root._mark else 0.0)  # noqa: PERF401
-    return found, _scale(order, room) if with_scale else 0.0
+    return found, _scale(order, buffer) if with_scale else 0.0
 
 
-def _scale(order: list[Value], room: Any) -> float:
-    flow = numbers_in(room)
+def _scale(order: list[Value], buffer: Any) -> float:
+    flow = numbers_in(buffer)
     total = 0.0
     for k, node in enumerate(order):
         part = flow[k] * node._data
@@ -1053,34 +1053,37 @@ def _nonzero(order: list[Value]) -> list[tuple[Value, float]]:
 
 
 def _observed_pass(
-    order: list[Value], earlier: list[tuple[Value, float]] | None, told: list[Any]
+    order: list[Value], previous_grads: list[tuple[Value, float]] | None, watchers: list[Any]
 ) -> None:
-    for watcher in told:
+    for watcher in watchers:
         watcher.started(order[len(order) - 1])
     for node in reversed(order):
-        _observed_step(node, True, told)
-    if earlier is not None:
-        for watcher in told:
-            watcher.finished(earlier)
+        _observed_step(node, True, watchers)
+    if previous_grads is not None:
+        for watcher in watchers:
+            watcher.finished(previous_grads)
 
 
 def _replaced_pass(
-    replacement: Any, order: list[Value], earlier: list[tuple[Value, float]], told: list[Any]
+    replacement: Any,
+    order: list[Value],
+    previous_grads: list[tuple[Value, float]],
+    watchers: list[Any],
 ) -> None:
     """Have somebody else do the work; see `observers.Pass`."""
-    for watcher in told:
+    for watcher in watchers:
         watcher.started(order[len(order) - 1])
-    kept = replacement(order, earlier, told)
-    for watcher in told:
+    kept = replacement(order, previous_grads, watchers)
+    for watcher in watchers:
         watcher.finished(kept)
     for node, grad in kept:
         node.grad = node.grad + grad
 
 
-def run_by_hand(node: Value, step: Callable[[], Any]) -> None:
-    """Run a hand-written step; an error is told whose it is."""
+def run_by_hand(node: Value, custom_backward: Callable[[], Any]) -> None:
+    """Run a hand-written `_backward`; an error gets a note that says whose it is."""
     try:
-        step()
+        custom_backward()
     except BaseException as error:
         with suppress(Exception):  # a label or an error of somebody's own may not like to be shown
             error.add_note(
@@ -1091,7 +1094,7 @@ def run_by_hand(node: Value, step: Callable[[], Any]) -> None:
         raise
 
 
-def _observed_step(node: Value, by_hand: bool, told: list[Any]) -> None:
+def _observed_step(node: Value, by_hand: bool, watchers: list[Any]) -> None:
     """One step, before witnesses or by itself.
 
     In a strict pass it refuses stale numbers and the first gradient that is not finite; that of a
@@ -1099,8 +1102,8 @@ def _observed_step(node: Value, by_hand: bool, told: list[Any]) -> None:
     """
     strictly = by_hand and in_strict()
     if strictly:
-        guard.check_rule(node)
-        guard.check_fresh(node)
+        strict_checks.check_rule(node)
+        strict_checks.check_fresh(node)
     grad = node.grad
     before = [(operand, operand.grad) for operand in node._links()]
     if by_hand and node._is_custom:
@@ -1112,8 +1115,8 @@ def _observed_step(node: Value, by_hand: bool, told: list[Any]) -> None:
         _set_all([operand for operand, _ in before], [now[id(operand)] for operand, _ in before])
     if strictly:
         number = node._shown_number()
-        for operand, earlier in before:
+        for operand, previous in before:
             if operand is not number:
-                guard.check_gradient(node, operand, earlier)
-    for watcher in told:
+                strict_checks.check_gradient(node, operand, previous)
+    for watcher in watchers:
         watcher.stepped(node, grad, before, by_hand)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..core import strict as guard
+from ..core import strict as strict_checks
 from ..core.coerce import as_float, as_list
 from ..core.graph import topological_order
 from ..core.modes import in_strict, tolerantly
@@ -92,7 +92,7 @@ def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
 def _known_links(node: Value) -> Iterable[tuple[Value, float]]:
     _refuse_by_hand(node, second=False)
     if in_strict():
-        guard.check_fresh(node)
+        strict_checks.check_fresh(node)
     return node._links_and_partials()
 
 
@@ -109,7 +109,7 @@ def _graph_of_gradients(root: Value, inputs: Sequence[Value]) -> list[Value]:
             continue
         _refuse_by_hand(node, second=True)
         if tracer() is None:  # in a trace nothing can have been assigned
-            guard.check_fresh(node)
+            strict_checks.check_fresh(node)
         for operand, partial in _derivatives(node):
             if not any(operand is link for link in links):  # taken out of _prev
                 continue
@@ -129,7 +129,9 @@ def _derivatives(node: Value) -> list[tuple[Value, Any]]:
         partials = _partials(row, node, arguments)
     if in_strict():
         for partial in partials:
-            guard.check_derivative(node, partial.data if isinstance(partial, Value) else partial)
+            strict_checks.check_derivative(
+                node, partial.data if isinstance(partial, Value) else partial
+            )
     return [
         (argument, partial)
         for argument, partial in zip(arguments, partials, strict=True)

@@ -4,7 +4,7 @@
         o.backward()
     print(tape.text())          # a.grad: 10 -> 4, line by line
 
-A `Tape` watches the engine at work, so what it holds is what happened, also where a hand-written
+A `PassRecord` watches the engine at work: it holds what happened, also where a hand-written
 `_backward` runs. `steps(o)` does the same without a trace in any `.grad`. The famous bug is here
 too: `steps(o, overwrite=True)` plays the pass with `=` for `+=`, and says which gradients go wrong.
 
@@ -27,9 +27,9 @@ from ..scalar import Value, gradients, in_turn, run_by_hand
 __all__ = [
     "Forward",
     "Kept",
+    "PassRecord",
     "Seed",
     "Step",
-    "Tape",
     "aside",
     "check_root",
     "forward_steps",
@@ -126,7 +126,7 @@ class Kept:
 Event = Seed | Step | Kept
 
 
-class Tape:
+class PassRecord:
     """What happened in the backward passes of a `record()` block, in order."""
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class Tape:
         self, node: Value, grad: float, before: list[tuple[Value, float]], by_hand: bool
     ) -> None:
         """Note what a node added to each of its operands."""
-        now = {id(operand): earlier for operand, earlier in before}
+        now = {id(operand): previous for operand, previous in before}
         op = node._op
         if by_hand and node._is_custom:
             # One step for all positions of an operand: nobody knows their shares.
@@ -182,9 +182,9 @@ class Tape:
                 Step(node, op, grad, operand, position, local, start, share, after, after)
             )
 
-    def finished(self, earlier: list[tuple[Value, float]]) -> None:
+    def finished(self, previous_grads: list[tuple[Value, float]]) -> None:
         """Note what earlier passes had left."""
-        for node, grad in earlier:
+        for node, grad in previous_grads:
             self.events.append(Kept(node, node.grad, grad, node.grad + grad))
 
 
@@ -195,7 +195,7 @@ def record() -> watching:
     any `.grad`, as `grad()` makes them, are not. If a hand-written `_backward` raises, the tape
     ends where it raised, while every `.grad` is as it was before the pass.
     """
-    return watching(Tape())
+    return watching(PassRecord())
 
 
 def steps(root: Value, *, overwrite: bool = False) -> list[Step]:
@@ -205,9 +205,9 @@ def steps(root: Value, *, overwrite: bool = False) -> list[Step]:
     famous bug; `step.right` and `step.is_wrong` then compare with the pass done right.
     """
     check_root(root, "steps")
-    tape = Tape()
-    gradients(root, (), [tape])
-    return overwritten(root, tape.steps) if overwrite else tape.steps
+    found = PassRecord()
+    gradients(root, (), [found])
+    return overwritten(root, found.steps) if overwrite else found.steps
 
 
 def forward_steps(root: Value) -> list[Forward]:

@@ -1,6 +1,6 @@
 """What a `map` instruction can do to each element: the rows of the op table, and a few more.
 
-The build reads this room when it makes the native kernels, so it needs nothing but the table.
+The build reads this module when it makes the native kernels, so it needs nothing but the table.
 """
 
 from __future__ import annotations

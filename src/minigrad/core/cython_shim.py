@@ -23,13 +23,13 @@ __all__ = [
     "first_new_meaning",
     "first_other",
     "make_node",
+    "new_buffer",
     "nonecheck",
     "numbers_in",
     "open_slab",
     "own_attributes",
     "place_nodes",
     "read_fields",
-    "room_for",
     "set_at_once",
     "slab_count",
     "track",
@@ -98,19 +98,19 @@ def track_like(node: object, operand: object) -> None:
 # The gradients of a pass: compiled, C numbers in a bytearray.
 
 
-def room_for(count: int) -> list[float]:
-    """Make room for so many numbers, all 0."""
+def new_buffer(count: int) -> list[float]:
+    """Make a buffer of so many numbers, all 0."""
     return [0.0] * count
 
 
-def numbers_in(room: list[float]) -> list[float]:
+def numbers_in(buffer: list[float]) -> list[float]:
     """Return what to index."""
-    return room
+    return buffer
 
 
-def count_in(room: list[float]) -> int:
+def count_in(buffer: list[float]) -> int:
     """Tell how many there are."""
-    return len(room)
+    return len(buffer)
 
 
 def set_at_once(nodes: Any, field: str, numbers: Any) -> None:

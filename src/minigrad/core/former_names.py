@@ -18,19 +18,20 @@ FORMER_NAMES = {
     "record": "calculus.steps",
     "training": "compiler.train",
 }
+RENAMED = {"calculus.steps": {"Tape": "PassRecord"}}  # classes
 
 
 class _FormerModule(ModuleType):
     """Stands in for a module until somebody wants something of it."""
 
-    def __init__(self, name: str, now: str) -> None:
+    def __init__(self, name: str, now: str, renamed: dict[str, str]) -> None:
         super().__init__(name, f"Now called {now}.")
-        self._now = now
+        self._now, self._renamed = now, renamed
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(importlib.import_module(self._now), name)
+        return getattr(importlib.import_module(self._now), self._renamed.get(name, name))
 
 
 def answer_to_former_names(package: str) -> None:
@@ -40,4 +41,4 @@ def answer_to_former_names(package: str) -> None:
     """
     for former, now in FORMER_NAMES.items():
         name = f"{package}.{former}"
-        sys.modules[name] = _FormerModule(name, f"{package}.{now}")
+        sys.modules[name] = _FormerModule(name, f"{package}.{now}", RENAMED.get(now, {}))

@@ -18,23 +18,23 @@ cdef class Node:
 cdef class Gradients:
     cdef long long mark
     cdef Py_ssize_t count
-    cdef bytearray room
+    cdef bytearray buffer
 
     cpdef object read(self, Node node)
 
     cpdef bint write(self, Node node, double number) except -1
 
 cdef extern from "Python.h":
-    char *PyByteArray_AS_STRING(object room)
-    Py_ssize_t PyByteArray_GET_SIZE(object room)
+    char *PyByteArray_AS_STRING(object buffer)
+    Py_ssize_t PyByteArray_GET_SIZE(object buffer)
 
-cdef inline double *numbers_in(bytearray room) noexcept:
-    return <double *>PyByteArray_AS_STRING(room)
+cdef inline double *numbers_in(bytearray buffer) noexcept:
+    return <double *>PyByteArray_AS_STRING(buffer)
 
-cdef inline Py_ssize_t count_in(bytearray room) except -1:
-    if room is None:
-        raise TypeError("room for gradients is a bytearray, not None.")
-    return PyByteArray_GET_SIZE(room) // <Py_ssize_t>sizeof(double)
+cdef inline Py_ssize_t count_in(bytearray buffer) except -1:
+    if buffer is None:
+        raise TypeError("a buffer of gradients is a bytearray, not None.")
+    return PyByteArray_GET_SIZE(buffer) // <Py_ssize_t>sizeof(double)
 
 cdef int _POW, _WHERE, _CODE
 cdef dict open_blocks

@@ -73,25 +73,25 @@ class Extras:
 class Gradients:
     """The gradients of a pass that is not over, held apart from the nodes; see `flow.Flow`."""
 
-    __slots__ = ("count", "mark", "room")
+    __slots__ = ("buffer", "count", "mark")
 
-    def __init__(self, mark: int, room: Any) -> None:
+    def __init__(self, mark: int, buffer: Any) -> None:
         self.mark = mark  # that of the nodes which take part
-        self.room = room  # one number for each, by its place
-        self.count = count_in(room)
+        self.buffer = buffer  # one number for each, by its place
+        self.count = count_in(buffer)
 
     def read(self, node: Any) -> float | None:
         """Return the gradient of a node that takes part, else None."""
         if node._mark != self.mark or node._place >= self.count:
             return None
-        number: float = numbers_in(self.room)[node._place]
+        number: float = numbers_in(self.buffer)[node._place]
         return number
 
     def write(self, node: Any, number: float) -> bool:
         """Take another gradient for a node that takes part, else return False."""
         if node._mark != self.mark or node._place >= self.count:
             return False
-        numbers_in(self.room)[node._place] = number
+        numbers_in(self.buffer)[node._place] = number
         return True
 
 

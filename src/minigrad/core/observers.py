@@ -15,12 +15,12 @@ __all__ = [
     "Pass",
     "Tracer",
     "Watcher",
+    "current_watchers",
     "refuse_in_trace",
     "replaced_pass",
     "replacing",
     "tracer",
     "tracing",
-    "watchers",
     "watching",
 ]
 
@@ -30,7 +30,7 @@ _tracing: Setting = ContextVar("minigrad_tracing", default=None)
 
 
 class Watcher(Protocol):
-    """Somebody who is told of a backward pass, step by step; `record.Tape` is one."""
+    """Somebody who is told of a backward pass, step by step; `steps.PassRecord` is one."""
 
     def started(self, root: Any) -> None:
         """The grads are clean and the root has its 1."""
@@ -40,11 +40,11 @@ class Watcher(Protocol):
     ) -> None:
         """`node`, with `grad`, has run its step; the grads of its operands were `before`."""
 
-    def finished(self, earlier: list[tuple[Any, float]]) -> None:
-        """The pass is over; what earlier passes had left will be added back now."""
+    def finished(self, previous_grads: list[tuple[Any, float]]) -> None:
+        """The pass is over; what passes before had left will be added back now."""
 
 
-def watchers() -> list[Watcher]:
+def current_watchers() -> list[Watcher]:
     """Return those who watch here, the outermost first."""
     return open_from_outside(_watching)
 
@@ -53,11 +53,11 @@ class Pass(Protocol):
     """Somebody who passes gradients on in place of the engine, in `backward()`."""
 
     def __call__(
-        self, order: list[Any], earlier: list[tuple[Any, float]], told: list[Watcher]
+        self, order: list[Any], previous_grads: list[tuple[Any, float]], watchers: list[Watcher]
     ) -> list[tuple[Any, float]]:
         """Run over `order`, operands first; its last node, the root, has its 1, all others 0.
 
-        Return what to add to grads when all is over: `earlier`, what passes before had left.
+        Return what to add to grads when all is over: `previous_grads`, what passes before had left.
         """
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from ..calculus.steps import Step, Tape, links
+from ..calculus.steps import PassRecord, Step, links
 from ..core.observers import Watcher, replacing
 from ..core.ops import TABLE
 from ..scalar import Value, run_by_hand
@@ -43,8 +43,8 @@ def _as_it_is(node: Value, position: int, local: float) -> float:
     return local
 
 
-def _clean(order: list[Value], earlier: Grads) -> Grads:
-    return earlier
+def _clean(order: list[Value], previous_grads: Grads) -> Grads:
+    return previous_grads
 
 
 @dataclass(frozen=True)
@@ -110,20 +110,20 @@ def _every_time_met(order: list[Value]) -> Iterable[Value]:
         stack += reversed(node._links())
 
 
-def _without_seed(order: list[Value], earlier: Grads) -> Grads:
+def _without_seed(order: list[Value], previous_grads: Grads) -> Grads:
     root = order[-1]
-    root.grad = sum(grad for node, grad in earlier if node is root)
-    return [(node, grad) for node, grad in earlier if node is not root]
+    root.grad = sum(grad for node, grad in previous_grads if node is root)
+    return [(node, grad) for node, grad in previous_grads if node is not root]
 
 
-def _seed_of_zero(order: list[Value], earlier: Grads) -> Grads:
+def _seed_of_zero(order: list[Value], previous_grads: Grads) -> Grads:
     order[-1].grad = 0.0
-    return [(node, grad) for node, grad in earlier if node is not order[-1]]
+    return [(node, grad) for node, grad in previous_grads if node is not order[-1]]
 
 
-def _stale(order: list[Value], earlier: Grads) -> Grads:
+def _stale(order: list[Value], previous_grads: Grads) -> Grads:
     root, leaves = order[-1], []
-    for node, grad in earlier:
+    for node, grad in previous_grads:
         if not node._links():
             leaves.append((node, grad))
         elif node is not root:
@@ -131,7 +131,7 @@ def _stale(order: list[Value], earlier: Grads) -> Grads:
     return leaves
 
 
-def _zeroed(order: list[Value], earlier: Grads) -> Grads:
+def _zeroed(order: list[Value], previous_grads: Grads) -> Grads:
     return []
 
 
@@ -239,10 +239,12 @@ FAULTS: dict[str, str] = {fault.name: fault.says for fault in _ROWS}
 # ---- the pass ------------------------------------------------------------------------------------
 
 
-def _play(fault: Fault, order: list[Value], earlier: Grads, told: list[Watcher]) -> Grads:
+def _play(
+    fault: Fault, order: list[Value], previous_grads: Grads, watchers: list[Watcher]
+) -> Grads:
     """Run a backward pass with a fault in it; return the grads to add when it is over."""
-    tapes = [watcher for watcher in told if isinstance(watcher, Tape)]
-    after_all = fault.begin(order, earlier)
+    tapes = [watcher for watcher in watchers if isinstance(watcher, PassRecord)]
+    after_all = fault.begin(order, previous_grads)
     if order[-1].grad != 1.0:  # the tapes have noted a seed that is not there
         for tape in tapes:
             tape.events.pop()
@@ -312,7 +314,9 @@ class broken(replacing):  # noqa: N801 - reads as `with broken("overwrite"):`
         if not isinstance(fault, str) or fault not in _BY_NAME:
             raise ValueError(f"broken: there is no fault {fault!r}; choose of {', '.join(FAULTS)}.")
         self.fault = row = _BY_NAME[fault]
-        super().__init__(lambda order, earlier, told: _play(row, order, earlier, told))
+        super().__init__(
+            lambda order, previous_grads, watchers: _play(row, order, previous_grads, watchers)
+        )
 
     def _fresh(self) -> Self:
         return type(self)(self.fault.name)

@@ -1,7 +1,7 @@
 """Mathematics on arrays: the rules of `ops.py`, one lane per element.
 
 `ArrayMath(numpy)` or `ArrayMath(jax.numpy, erf=jax.scipy.special.erf, ...)` has the same words as
-`ieee`. The array library is handed in, never imported: this room, like all of the core, needs the
+`ieee`. The array library is handed in, never imported: this module, like all of the core, needs the
 standard library only. Callers silence the library's own floating-point warnings.
 """
 
