@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -156,3 +157,16 @@ def test_the_readme_shows_the_folders():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for name in set(RANK) - {"__init__", "__main__", "version"}:
         assert f"`{name}" in text, f"README.md does not mention {name}"
+
+
+@pytest.mark.parametrize("page", ["docs/design.md", "CONTRIBUTING.md"])
+def test_paths_that_a_page_names_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    places = [*ROOT.glob("*"), *PACKAGE.rglob("*")]
+    for folder in ("tests", "bench", "docs"):
+        places += (ROOT / folder).rglob("*")
+    named = re.findall(r"`((?:[\w.]+/)*[\w.]+(?:\.(?:py|pxd|h|c|js|md)|/))`", text)
+    assert len(named) > 10
+    known = {f"{path.as_posix()}{'/' * path.is_dir()}" for path in places}
+    missing = [name for name in named if not any(each.endswith(f"/{name}") for each in known)]
+    assert missing == []
