@@ -1,6 +1,6 @@
 """The op table as loops over vectors, for the native VM: `header()` returns their text in C.
 
-Each rule is run once on terms, as for the header of the compiled engine, and printed for vectors: a
+Each rule is run once on symbols, as for the header of the native engine, and printed for vectors: a
 choice computes both sides and selects by mask, unless one of them is rare: then it is computed if a
 lane asks for it. Every function is that of `native/vm/isa/vecmath.h`. A
 kernel loads the operands that its formula reads, a vector at a time, and stores the result:
@@ -14,77 +14,73 @@ says, and gives `ISA(map)` and `ISA(vjp)`, which switch over `Op.code`. Start at
 
 from __future__ import annotations
 
-import re
-
 from ..core.ops import Op
-from .c_rules import TESTS, Rarely, Term, TermMath, as_term, literal, postorder
+from ..maths.symbols import Symbol, postorder, symbol_of
+from .c_rules import C_MATH, NEEDED, PATTERNS, c_name, is_test
 from .elementwise import MAPS
 
 __all__ = ["header"]
 
 _OPERANDS = ("a", "b", "c")
 _NUMBERS = ("g", "y", *_OPERANDS)  # what a formula may read; the arrays have capital letters
-_ONE, _MINUS_ONE = literal(1.0), literal(-1.0)
 
 
-def _is_test(term: Term) -> bool:
-    return any(f" {sign} " in term.pattern for sign in TESTS)
-
-
-def _written(term: Term, parts: list[str]) -> str:
-    """Write a term for vectors, given its parts."""
-    pattern = term.pattern
+def _written(symbol: Symbol, parts: list[str]) -> str:
+    """Write a symbol for vectors, given its parts."""
+    name = c_name(symbol)
     if not parts:
-        return pattern if pattern in _NUMBERS else f"SPLAT({pattern})"
-    if " ? " in pattern:
-        condition = parts[0] if _is_test(term.parts[0]) else f"((M)({parts[0]} != SPLAT(0.0)))"
-        return f"SELECT({condition}, {parts[1]}, {parts[2]})"
-    if _is_test(term):
-        pattern = pattern.replace("&&", "&").replace("||", "|")
+        return name if name in _NUMBERS else f"SPLAT({name})"
+    if symbol.word == "where":
+        test = parts[0] if is_test(symbol.parts[0]) else f"((M)({parts[0]} != SPLAT(0.0)))"
+        return f"SELECT({test}, {parts[1]}, {parts[2]})"
+    if is_test(symbol):
+        pattern = PATTERNS[name].replace("&&", "&").replace("||", "|")
         return f"((M){pattern})".format(*parts)
-    return re.sub(r"^\w+", r"ISA(\g<0>)", pattern).format(*parts)
+    if name in PATTERNS:
+        return PATTERNS[name].format(*parts)
+    return f"ISA({name})({', '.join(parts)})"
 
 
 class _Formula:
-    """What a term reads, the statements that it needs, and what it is worth.
+    """What a symbol reads, the statements that it needs, and what it is worth.
 
-    Terms are shared by how they are written: what a rule says twice is computed once.
+    Symbols are shared by how they are written: what a rule says twice is computed once.
     """
 
-    def __init__(self, root: Term) -> None:
+    def __init__(self, root: Symbol) -> None:
         self.reads: set[str] = set()
         self.statements: list[str] = []
         self._count = 0  # of local variables
         self.result = self._write(root, {})
 
-    def _write(self, root: Term, outer: dict[str, str]) -> str:
+    def _write(self, root: Symbol, outer: dict[str, str]) -> str:
         """Write a block. It has variables by what they were written as, those outside included."""
         names = dict(outer)
         text: dict[int, str] = {}
-        for term in postorder(root):
-            parts = [text[id(part)] for part in term.parts]
-            if isinstance(term, Rarely):
-                text[id(term)] = self._write_rare(term, parts, names)
+        for symbol in postorder(root, NEEDED):
+            parts = [text[id(part)] for part in symbol.needed]
+            if symbol.word == "usually":
+                text[id(symbol)] = self._write_rare(symbol, parts, names)
                 continue
-            written = _written(term, parts)
+            written = _written(symbol, parts)
             if written in _NUMBERS and written not in names:
                 self.reads.add(written)
                 names[written] = written
                 load = f"ISA(load)({written.upper()} + i, left)"
                 self.statements.append(f"const V {written} = {load};")
-            elif term.parts and term is not root:
+            elif parts and symbol is not root:
                 if written not in names:
                     names[written] = self._variable()
-                    kind = "M" if _is_test(term) else "V"
+                    kind = "M" if is_test(symbol) else "V"
                     self.statements.append(f"const {kind} {names[written]} = {written};")
                 written = names[written]
-            text[id(term)] = written
+            text[id(symbol)] = written
         return text[id(root)]
 
-    def _write_rare(self, term: Rarely, parts: list[str], names: dict[str, str]) -> str:
+    def _write_rare(self, symbol: Symbol, parts: list[str], names: dict[str, str]) -> str:
         (holds, usual), found = parts, self._variable()
         self.statements += [f"V {found} = {usual};", f"if (ISA(misses)({holds})) {{"]
-        other = self._write(term.otherwise, names)
+        other = self._write(symbol.parts[2], names)
         self.statements += [f"{found} = SELECT({holds}, {found}, {other});", "}"]
         return found
 
@@ -93,8 +89,8 @@ class _Formula:
         return f"t{self._count - 1}"
 
 
-def _kernel(arrays: str, root: Term) -> str:
-    """Write the arguments and the body of the loop that stores a term."""
+def _kernel(arrays: str, root: Symbol) -> str:
+    """Write the arguments and the body of the loop that stores a symbol."""
     formula = _Formula(root)
     body = "\n        ".join(
         [
@@ -112,17 +108,17 @@ def _kernel(arrays: str, root: Term) -> str:
     )
 
 
-def _value(op: Op) -> Term:
-    return as_term(op.value(TermMath(), *map(Term, _OPERANDS[: op.arity])))
+def _value(op: Op) -> Symbol:
+    return symbol_of(op.value(C_MATH, *map(Symbol, _OPERANDS[: op.arity])))
 
 
-def _share(op: Op, which: int) -> Term:
+def _share(op: Op, which: int) -> Symbol:
     """What the operand `which` receives of the adjoint g."""
-    arguments = map(Term, _OPERANDS[: op.arity])
-    partial = as_term(op.partials[which](TermMath(), Term("y"), *arguments))
-    if partial.pattern == _ONE:
-        return Term("g")
-    return -Term("g") if partial.pattern == _MINUS_ONE else Term("g") * partial
+    g, y, *arguments = map(Symbol, ("g", "y", *_OPERANDS[: op.arity]))
+    slope = symbol_of(op.partials[which](C_MATH, y, *arguments))
+    if slope.word == 1.0:
+        return g
+    return -g if slope.word == -1.0 else g * slope
 
 
 def header() -> str:

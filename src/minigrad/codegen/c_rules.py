@@ -1,6 +1,6 @@
 """The op table as a C header, for the compiled engine: `header()` returns its text.
 
-Each rule of one or two operands is run once on terms, which write down what is done to them, and
+Each rule of one or two operands is run once on symbols, which write down what is done to them, and
 printed as a C function. So the formulas stay in `ops.py` alone. The build writes the text to a
 file; a test compiles it and compares it with the rules, bit for bit.
 
@@ -11,111 +11,57 @@ a local variable; and what is rarely needed stands in a block behind an `if`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from operator import attrgetter
 from typing import Any
 
 from ..core.ops import TABLE, Op
+from ..maths.symbols import Symbol, SymbolMath, postorder, symbol_of
 
-__all__ = ["TESTS", "Rarely", "Term", "TermMath", "as_term", "header", "literal", "postorder"]
+__all__ = ["C_MATH", "NEEDED", "PATTERNS", "c_name", "header", "is_test", "literal"]
 
+NEEDED = attrgetter("needed")
 # Words of a mathematics that C spells differently; all others are the functions of math.h.
 _SPELLING = {"abs": "fabs"}
 
 
-class Term:
-    """An expression in C, with the terms it is made of."""
-
-    def __init__(self, pattern: str, *parts: Any) -> None:
-        self.pattern = pattern  # such as "({} + {})"
-        self.parts = [as_term(part) for part in parts]
-
-    def __add__(self, other: Any) -> Term:
-        return Term("({} + {})", self, other)
-
-    def __radd__(self, other: Any) -> Term:
-        return Term("({} + {})", other, self)
-
-    def __sub__(self, other: Any) -> Term:
-        return Term("({} - {})", self, other)
-
-    def __rsub__(self, other: Any) -> Term:
-        return Term("({} - {})", other, self)
-
-    def __mul__(self, other: Any) -> Term:
-        return Term("({} * {})", self, other)
-
-    def __rmul__(self, other: Any) -> Term:
-        return Term("({} * {})", other, self)
-
-    def __neg__(self) -> Term:
-        return Term("(-{})", self)
-
-    def __lt__(self, other: Any) -> Term:
-        return Term("({} < {})", self, other)
-
-    def __le__(self, other: Any) -> Term:
-        return Term("({} <= {})", self, other)
-
-    def __gt__(self, other: Any) -> Term:
-        return Term("({} > {})", self, other)
-
-    def __ge__(self, other: Any) -> Term:
-        return Term("({} >= {})", self, other)
-
-    def __and__(self, other: Any) -> Term:
-        return Term("({} && {})", self, other)
-
-    def __or__(self, other: Any) -> Term:
-        return Term("({} || {})", self, other)
-
-    def __bool__(self) -> bool:
-        raise TypeError("a rule asked for the truth of a term; it must use m.where")
+_OPERATORS = {
+    "add": "({} + {})",
+    "sub": "({} - {})",
+    "mul": "({} * {})",
+    "div": "({} / {})",
+    "neg": "(-{})",
+    "where": "({} ? {} : {})",
+}
+_TESTS = {
+    "less": "({} < {})",
+    "less_equal": "({} <= {})",
+    "greater": "({} > {})",
+    "greater_equal": "({} >= {})",
+    "equal": "({} == {})",
+    "and_": "({} && {})",
+    "or_": "({} || {})",
+}
+PATTERNS = _OPERATORS | _TESTS  # of words that are not functions
+C_MATH = SymbolMath({*dir(math), *_SPELLING, *PATTERNS})
 
 
-class Rarely(Term):
-    """What is usually its second part, if the first, a test, holds; else what is `otherwise`."""
-
-    def __init__(self, holds: Any, usual: Any, otherwise: Any) -> None:
-        super().__init__("", holds, usual)
-        self.otherwise = as_term(otherwise)
+def is_test(symbol: Symbol) -> bool:
+    """Tell whether a symbol is true or false."""
+    return symbol.word in _TESTS
 
 
-class TermMath:
-    """The mathematics of terms: every word is written down as a call."""
-
-    rows: Mapping[str, Callable[..., Term]] = MappingProxyType({})  # that are one word: none
-
-    @staticmethod
-    def div(a: Any, b: Any) -> Term:
-        return Term("({} / {})", a, b)
-
-    @staticmethod
-    def where(condition: Any, a: Any, b: Any) -> Term:
-        return Term("({} ? {} : {})", condition, a, b)
-
-    @staticmethod
-    def usually(holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Term:
-        return Rarely(holds, usual, otherwise())
-
-    @staticmethod
-    def equal(a: Any, b: Any) -> Term:
-        return Term("({} == {})", a, b)
-
-    @staticmethod
-    def number(x: Any) -> Any:
-        return x
-
-    def __getattr__(self, word: str) -> Callable[..., Term]:
-        name = _SPELLING.get(word, word)
-        if not hasattr(math, name):
-            raise AttributeError(word)
-        return lambda *xs: Term(f"{name}({', '.join(['{}'] * len(xs))})", *xs)
+def c_name(symbol: Symbol) -> str:
+    """Spell a name, a number or the name of a function."""
+    if isinstance(symbol.word, float):
+        return literal(symbol.word)
+    return _SPELLING.get(symbol.word, symbol.word)
 
 
-def as_term(x: Any) -> Term:
-    """Make a term of a number; a term is one already."""
-    return x if isinstance(x, Term) else Term(literal(float(x)))
+def _written(symbol: Symbol, parts: list[str]) -> str:
+    """Write a symbol in C, given its parts."""
+    if symbol.word in PATTERNS:
+        return PATTERNS[symbol.word].format(*parts)
+    return f"{c_name(symbol)}({', '.join(parts)})" if parts else c_name(symbol)
 
 
 def literal(x: float) -> str:
@@ -130,7 +76,7 @@ def literal(x: float) -> str:
 def _function(name: str, parameters: list[str], result: Any) -> str:
     """Print a C function."""
     lines: list[str] = []
-    written = _statements(as_term(result), {}, lines, 1)
+    written = _statements(symbol_of(result), {}, lines, 1)
     arguments = "".join(f", double {parameter}" for parameter in parameters)
     unused = "".join(f" (void){parameter};" for parameter in ["m", *parameters])
     body = "".join(f"{line}\n" for line in lines)
@@ -140,67 +86,48 @@ def _function(name: str, parameters: list[str], result: Any) -> str:
     )
 
 
-def _statements(root: Term, known: dict[int, str], lines: list[str], depth: int) -> str:
-    """Write what a term needs first: local variables for terms that are used twice; return it.
+def _statements(root: Symbol, known: dict[int, str], lines: list[str], depth: int) -> str:
+    """Write what a symbol needs first: local variables for what is used twice; return it.
 
-    `known` has the terms that have been written outside, by id.
+    `known` has the symbols that have been written outside, by id.
     """
-    order = postorder(root)
+    order = postorder(root, NEEDED)
     uses: dict[int, int] = {id(root): 1}
-    for term in order:
-        for part in term.parts:
+    for symbol in order:
+        for part in symbol.needed:
             uses[id(part)] = uses.get(id(part), 0) + 1
     text = dict(known)
     margin = "    " * depth
-    for term in order:
-        if id(term) in known:
+    for symbol in order:
+        if id(symbol) in known:
             continue
         variable = f"t{depth}_{len(lines)}"
-        if isinstance(term, Rarely):
-            holds, usual = (text[id(part)] for part in term.parts)
+        parts = [text[id(part)] for part in symbol.needed]
+        if symbol.word == "usually":
+            holds, usual = parts
             lines.append(f"{margin}double {variable} = {usual};")
             lines.append(f"{margin}if (!USUALLY({holds})) {{")
-            written = _statements(term.otherwise, text, lines, depth + 1)
+            written = _statements(symbol.parts[2], text, lines, depth + 1)
             lines.append(f"{margin}    {variable} = {written};\n{margin}}}")
-            text[id(term)] = variable
+            text[id(symbol)] = variable
             continue
-        written = term.pattern.format(*[text[id(part)] for part in term.parts])
-        if uses[id(term)] > 1 and term.parts:
-            kind = "int" if any(f" {sign} " in term.pattern for sign in TESTS) else "double"
+        written = _written(symbol, parts)
+        if uses[id(symbol)] > 1 and parts:
+            kind = "int" if is_test(symbol) else "double"
             lines.append(f"{margin}const {kind} {variable} = {written};")
             written = variable
-        text[id(term)] = written
+        text[id(symbol)] = written
     return text[id(root)]
 
 
-TESTS = ("<", "<=", ">", ">=", "==", "&&", "||")
-
-
-def postorder(root: Term) -> list[Term]:
-    """Parts before wholes; rules are a few dozen terms, and nested less than that."""
-    order: list[Term] = []
-    seen: set[int] = set()
-
-    def visit(term: Term) -> None:
-        if id(term) not in seen:
-            seen.add(id(term))
-            for part in term.parts:
-                visit(part)
-            order.append(term)
-
-    visit(root)
-    return order
-
-
 def _rules(op: Op) -> list[tuple[str, str, list[str], Any]]:
-    """List (table, C name, parameters, term) for the value and the partials of a row."""
-    m = TermMath()
+    """List (table, C name, parameters, symbol) for the value and the partials of a row."""
     names = ["a", "b"][: op.arity]
-    arguments = [Term(name) for name in names]
-    rules = [(f"value{op.arity}", f"op_{op.name}", names, op.value(m, *arguments))]
+    arguments = list(map(Symbol, names))
+    rules = [(f"value{op.arity}", f"op_{op.name}", names, op.value(C_MATH, *arguments))]
     for place, partial in zip(("first", "second"), op.partials, strict=False):
-        term = partial(m, Term("y"), *arguments)
-        rules.append((f"{place}{op.arity}", f"op_{op.name}_{place}", ["y", *names], term))
+        slope = partial(C_MATH, Symbol("y"), *arguments)
+        rules.append((f"{place}{op.arity}", f"op_{op.name}_{place}", ["y", *names], slope))
     return rules
 
 
@@ -212,8 +139,8 @@ def header() -> str:
     }
     for op in TABLE:
         if op.arity in (1, 2):
-            for table, name, parameters, term in _rules(op):
-                functions.append(_function(name, parameters, term))
+            for table, name, parameters, result in _rules(op):
+                functions.append(_function(name, parameters, result))
                 tables[table][op.code] = name
     parts = [_HEAD, *functions]
     for table, entries in tables.items():
