@@ -112,7 +112,7 @@ def _value(op: Op) -> Symbol:
     return symbol_of(op.value(C_MATH, *map(Symbol, _OPERANDS[: op.arity])))
 
 
-def _share(op: Op, which: int) -> Symbol:
+def _contribution(op: Op, which: int) -> Symbol:
     """What the operand `which` receives of the adjoint g."""
     g, y, *arguments = map(Symbol, ("g", "y", *_OPERANDS[: op.arity]))
     slope = symbol_of(op.partials[which](C_MATH, y, *arguments))
@@ -129,7 +129,7 @@ def header() -> str:
         name = kernels.setdefault(_kernel("ABC", _value(op)), f"map_{op.name}")
         maps.append(f"    case {op.code}: ISA({name})(n, out, a, b, c); return;\n")
         for which in range(len(op.partials)):
-            text = _kernel("GYABC", _share(op, which))
+            text = _kernel("GYABC", _contribution(op, which))
             name = kernels.setdefault(text, f"vjp_{op.name}" + f"_{which}" * (op.arity != 1))
             vjps.append(
                 f"    case {len(_OPERANDS) * op.code + which}: "

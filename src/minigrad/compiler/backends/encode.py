@@ -25,19 +25,29 @@ from ..ir.program import Instruction, Program
 from ..ir.refs import Ref, check_size, indices
 from ..passes.trim import trim
 
-__all__ = ["Code", "encode"]
+__all__ = ["Bytecode", "encode"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # What the machine does; native/vm/program.h has the same list.
-_KINDS = (
-    *("elementwise", "map", "vjp", "sum", "dot", "mm", "max", "argmax", "take", "put", "get"),
+_NAMES = (
+    "elementwise",
+    "map",
+    "vjp",
+    "sum",
+    "dot",
+    "mm",
+    "max",
+    "argmax",
+    "take",
+    "put",
+    "get",
     "fill",
 )
+_OPCODES = {name: code for code, name in enumerate(_NAMES)}
 # Element by element without a kernel: = a, = -a, = a+b, = a-b, = a*b, += a, -= a, += a*b.
 _ELEMENTWISE = ("copy", "neg", "add", "sub", "mul", "add_to", "sub_from", "mul_add_to")
 _PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "neg": "neg", "stop_gradient": "copy"}
-_CODES = {kind: code for code, kind in enumerate(_KINDS)}
 _AFFINE, _ROWS, _CELLS = range(3)
 _STORES, _REPEATS = 1, 2
 
@@ -204,7 +214,7 @@ def _grid(ref: Ref, m: int, n: int) -> _Operand:
 
 
 @dataclass(frozen=True, eq=False)
-class Code:
+class Bytecode:
     """A program as the machine reads it."""
 
     words: Array  # int64
@@ -225,7 +235,7 @@ class _Writer:
 
     def write(
         self,
-        kind: str,
+        opcode: str,
         dims: Sequence[int],
         operands: Sequence[_Operand],
         *,
@@ -236,7 +246,7 @@ class _Writer:
     ) -> None:
         place = len(self.numbers)
         self.numbers.append(number)
-        self.words += (_CODES[kind], op, which, flags, *dims, place, len(operands))
+        self.words += (_OPCODES[opcode], op, which, flags, *dims, place, len(operands))
         for operand in operands:
             at = 0 if operand.index is None else self._keep(operand.index)
             self.words += (operand.form, operand.base, *operand.strides, at)
@@ -257,14 +267,14 @@ class _Writer:
         return self.places[key]
 
 
-def encode(program: Program) -> Code:
+def encode(program: Program) -> Bytecode:
     """Write a program down for the machine."""
     check_size(program.size)
     writer = _Writer()
     for i in trim(program).instructions:
         _ENCODERS[i.kind](writer, i)
     pool = np.concatenate(writer.pool) if writer.pool else np.zeros(0, dtype=np.int32)
-    return Code(
+    return Bytecode(
         np.array(writer.words, dtype=np.int64),
         pool,
         np.array(writer.numbers, dtype=np.float64),
@@ -296,8 +306,8 @@ def _encode_vjp(writer: _Writer, i: Instruction) -> None:
     n = i.shape[0]
     g = i.args[0]
     if i.op in ("add", "sub", "neg"):
-        negative = i.op == "neg" or (i.op == "sub" and i.which == 1)
-        names = ("neg", "sub_from") if negative else ("copy", "add_to")
+        is_negative = i.op == "neg" or (i.op == "sub" and i.which == 1)
+        names = ("neg", "sub_from") if is_negative else ("copy", "add_to")
         name = names[0] if i.stores else names[1]
         _write_elementwise(writer, name, [(i.out, 1), (g, 1)], n, 1)
         return

@@ -47,7 +47,7 @@ def is_unwanted() -> bool:
     return pure_is_asked()
 
 
-def _machine_room() -> Any:
+def _extension() -> Any:
     if is_unwanted():
         return None
     try:
@@ -57,7 +57,7 @@ def _machine_room() -> Any:
     return _vm
 
 
-_vm = _machine_room()
+_vm = _extension()
 
 
 def available() -> bool:

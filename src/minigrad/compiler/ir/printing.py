@@ -29,12 +29,12 @@ def text(program: Any) -> str:
     return "\n".join(lines)
 
 
-def _spelled_out(step: Any) -> str:
-    *operands, (out, rows, terms) = step.spaces()
-    sign = "+=" if step.adds else "="
-    name = KINDS[step.kind].label.format(step)
-    shape = "×".join(map(str, step.shape))
-    shown = [_shown(*operand) for operand in operands] or [f"{step.number:g}"]
+def _spelled_out(i: Any) -> str:
+    *operands, (out, rows, terms) = i.spaces()
+    sign = "+=" if i.adds else "="
+    name = KINDS[i.kind].label.format(i)
+    shape = "×".join(map(str, i.shape))
+    shown = [_shown(*operand) for operand in operands] or [f"{i.number:g}"]
     return f"{_shown(out, rows, terms):<28} {sign:<2} {name:<12} {shape:<10} {'  '.join(shown)}"
 
 

@@ -98,11 +98,11 @@ def verify(program: Program, after: str = "") -> Program:
     check_size(program.size)
     written = Flags(program.size)
     written.array[: program.inputs + len(program.constants)] = True
-    for number, step in enumerate(program.instructions):
-        problem = _problem(step, written)
+    for number, i in enumerate(program.instructions):
+        problem = _problem(i, written)
         if problem:
             raise ValueError(
-                f"instruction {number} ({step.kind} {step.op}) after {after or 'making'}: {problem}"
+                f"instruction {number} ({i.kind} {i.op}) after {after or 'making'}: {problem}"
             )
     ends = [*program.results, *(guard.at for guard in program.guards)]
     if not all(0 <= slot < program.size and written.array[slot] for slot in ends):
@@ -110,16 +110,16 @@ def verify(program: Program, after: str = "") -> Program:
     return program
 
 
-def _problem(step: Instruction, written: Flags) -> str:
+def _problem(i: Instruction, written: Flags) -> str:
     """Tell what is wrong with an instruction; mark the slots that it writes."""
-    kind = KINDS.get(step.kind)
+    kind = KINDS.get(i.kind)
     if kind is None:
         return "there is no such kind"
-    problem = _misshapen(step, kind)
+    problem = _misshapen(i, kind)
     if problem:
         return problem
     try:
-        *operands, out = step.areas
+        *operands, out = i.areas
     except ValueError as error:
         return str(error)
     size = len(written)
@@ -130,7 +130,7 @@ def _problem(step: Instruction, written: Flags) -> str:
             return "an operand is read before it is written"
     if out.first < 0 or out.last >= size:
         return "the result lies outside the buffer"
-    if kind.adds and not step.stores:
+    if kind.adds and not i.stores:
         return "" if written.all(out) else "it adds to what was never written"
     if written.any(out):
         return "it overwrites what was written before"
@@ -140,18 +140,18 @@ def _problem(step: Instruction, written: Flags) -> str:
     return ""
 
 
-def _misshapen(step: Instruction, kind: Kind) -> str:
+def _misshapen(i: Instruction, kind: Kind) -> str:
     """Tell what in operation, operands and shape does not go together with the kind."""
     counts = kind.counts
     if kind.names_op:
-        if step.op not in MAPS:
+        if i.op not in MAPS:
             return "there is no such operation"
-        arity = MAPS[step.op].arity or 0
-        if not 0 <= step.which < arity:
+        arity = MAPS[i.op].arity or 0
+        if not 0 <= i.which < arity:
             return "there is no such partial"
         counts = (kind.args - 3 + arity,)
-    if len(step.args) not in counts:
-        return f"{len(step.args)} operands"
-    if len(step.shape) != kind.dimensions or min(step.shape) < 1:
-        return f"the shape is {step.shape}"
+    if len(i.args) not in counts:
+        return f"{len(i.args)} operands"
+    if len(i.shape) != kind.dimensions or min(i.shape) < 1:
+        return f"the shape is {i.shape}"
     return ""

@@ -23,15 +23,15 @@ __all__ = ["expand"]
 def expand(program: Program) -> Program:
     """Spell every `vjp` out in maps, by the rule of the op table, so that it has a derivative."""
     builder = Builder(program.size)
-    for step in program.instructions:
-        if step.kind != "vjp":
-            builder.instructions.append(step)
+    for i in program.instructions:
+        if i.kind != "vjp":
+            builder.instructions.append(i)
             continue
-        n = step.shape[0]
-        g, *operands = step.args
+        n = i.shape[0]
+        g, *operands = i.args
         known = dict(zip(_NAMES, operands, strict=False))
-        slope = MAPS[step.op].partials[step.which](_MATH, *map(Symbol, known))
-        builder.emit("muladd", (n, 1), step.out, g, _emitted(slope, known, builder, n))
+        slope = MAPS[i.op].partials[i.which](_MATH, *map(Symbol, known))
+        builder.emit("muladd", (n, 1), i.out, g, _emitted(slope, known, builder, n))
     return replace(program, size=builder.size, instructions=tuple(builder.instructions))
 
 

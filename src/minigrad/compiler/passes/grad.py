@@ -28,7 +28,7 @@ from .expand import expand
 
 __all__ = ["grad", "hessian_times_vector", "jacobian"]
 
-# Operands with no slope: tests are flat, and `hold` is there to stop gradients.
+# Operations without a derivative: tests are flat, and `stop_gradient` is made for it.
 _FLAT = {"less", "less_equal", "equal", "and_", "or_", "not_", "stop_gradient"}
 
 
@@ -65,15 +65,15 @@ def hessian_times_vector(program: Program, exact: bool = False) -> Program:
     vector = count
     product = Ref(first.size)
     args = (Ref(first.adjoints, term_stride=1), Ref(vector, term_stride=1))
-    step = Instruction("dot", (1, count), product, args)
+    dot = Instruction("dot", (1, count), product, args)
     extended = replace(
-        first, size=first.size + 1, instructions=(*first.instructions, step), adjoints=0
+        first, size=first.size + 1, instructions=(*first.instructions, dot), adjoints=0
     )
     return grad(expand(extended), range(count), of=first.size, exact=exact)
 
 
 def _widened(program: Program, count: int) -> Program:
-    """Make room for `count` more inputs behind those that are there."""
+    """Insert `count` more inputs behind those that are there."""
 
     def moved(ref: Ref, rows: int, terms: int) -> Ref:
         area = ref.area(rows, terms)
@@ -82,15 +82,15 @@ def _widened(program: Program, count: int) -> Program:
         slots = ref.slots(rows, terms)
         return ref_of(np.where(slots < program.inputs, slots, slots + count))
 
-    steps = []
-    for step in program.instructions:
-        *args, out = [moved(*space) for space in step.spaces()]
-        steps.append(replace(step, args=tuple(args), out=out))
+    instructions = []
+    for i in program.instructions:
+        *args, out = [moved(*space) for space in i.spaces()]
+        instructions.append(replace(i, args=tuple(args), out=out))
     return replace(
         program,
         size=program.size + count,
         inputs=program.inputs + count,
-        instructions=tuple(steps),
+        instructions=tuple(instructions),
         results=tuple(at if at < program.inputs else at + count for at in program.results),
         guards=tuple(
             replace(g, at=g.at if g.at < program.inputs else g.at + count) for g in program.guards
@@ -105,10 +105,10 @@ def _active(program: Program, wrt: Iterable[int] | None) -> Flags:
     """Flag the slots that depend on what is differentiated by."""
     active = Flags(program.size)
     active.array[list(range(program.inputs) if wrt is None else wrt)] = True
-    for step in program.instructions:
-        if KINDS[step.kind].is_flat or step.op in _FLAT:
+    for i in program.instructions:
+        if KINDS[i.kind].is_flat or i.op in _FLAT:
             continue
-        *operands, out = step.areas
+        *operands, out = i.areas
         if any(map(active.any, operands)):
             active.set(out)
     return active
@@ -147,9 +147,9 @@ class _Adjoints(Builder):
 
     def reversed(self) -> Program:
         """Go through the program backwards; return it with what that has written."""
-        for step in reversed(self.program.instructions):
-            if not KINDS[step.kind].is_flat and self.active.any(step.areas[-1]):
-                getattr(self, f"_{step.kind}")(step, self.of(step.out))
+        for i in reversed(self.program.instructions):
+            if not KINDS[i.kind].is_flat and self.active.any(i.areas[-1]):
+                getattr(self, f"_{i.kind}")(i, self.of(i.out))
         return replace(
             self.program,
             size=self.size,
@@ -160,29 +160,29 @@ class _Adjoints(Builder):
     def of(self, ref: Ref) -> Ref:
         return ref.shifted(self.offset)
 
-    def matters(self, step: Instruction, which: int) -> bool:
+    def matters(self, i: Instruction, which: int) -> bool:
         """Tell whether an operand depends on what is differentiated by."""
-        return self.active.any(step.areas[which])
+        return self.active.any(i.areas[which])
 
     # Each rule receives the instruction and the adjoint `g` of its result.
 
-    def _map(self, step: Instruction, g: Ref) -> None:
-        n = step.shape[0]
-        if step.op in _FLAT:
+    def _map(self, i: Instruction, g: Ref) -> None:
+        n = i.shape[0]
+        if i.op in _FLAT:
             return
-        for which, arg in enumerate(step.args):
-            if not self.matters(step, which):
+        for which, arg in enumerate(i.args):
+            if not self.matters(i, which):
                 continue
             out = self.of(arg)
-            if step.op == "where":
+            if i.op == "where":
                 if which:
-                    self._choose(n, out, step.args[0], g, which)
-            elif step.op == "add" or (step.op == "sub" and which == 0):
+                    self._choose(n, out, i.args[0], g, which)
+            elif i.op == "add" or (i.op == "sub" and which == 0):
                 self.emit("add", (n, 1), out, g)
-            elif step.op == "mul":
-                self.emit("muladd", (n, 1), out, g, step.args[1 - which])
+            elif i.op == "mul":
+                self.emit("muladd", (n, 1), out, g, i.args[1 - which])
             else:
-                self.emit("vjp", (n,), out, g, step.out, *step.args, op=step.op, which=which)
+                self.emit("vjp", (n,), out, g, i.out, *i.args, op=i.op, which=which)
 
     def _choose(self, n: int, out: Ref, condition: Ref, g: Ref, which: int) -> None:
         """Pass g on where the operand was chosen: a choice, because 0 * inf is not 0."""
@@ -191,54 +191,54 @@ class _Adjoints(Builder):
         self.emit("map", (n,), passed, condition, *pair, op="where")
         self.emit("add", (n, 1), out, passed)
 
-    def _sum(self, step: Instruction, g: Ref) -> None:
-        if self.matters(step, 0):
-            self.emit("add", step.shape, self.of(step.args[0]), g)
-        self._start(step, 1, step.shape[0], g)
+    def _sum(self, i: Instruction, g: Ref) -> None:
+        if self.matters(i, 0):
+            self.emit("add", i.shape, self.of(i.args[0]), g)
+        self._start(i, 1, i.shape[0], g)
 
-    def _start(self, step: Instruction, which: int, n: int, g: Ref) -> None:
+    def _start(self, i: Instruction, which: int, n: int, g: Ref) -> None:
         """What a sum starts from, if it does, gets g."""
-        if len(step.args) > which and self.matters(step, which):
-            self.emit("add", (n, 1), self.of(step.args[which]), g)
+        if len(i.args) > which and self.matters(i, which):
+            self.emit("add", (n, 1), self.of(i.args[which]), g)
 
-    def _products(self, step: Instruction, g: Ref) -> None:
+    def _products(self, i: Instruction, g: Ref) -> None:
         """Both factors get g times the other, element by element."""
         for which in (0, 1):
-            if self.matters(step, which):
-                other = step.args[1 - which]
-                self.emit("muladd", step.shape, self.of(step.args[which]), g, other)
+            if self.matters(i, which):
+                other = i.args[1 - which]
+                self.emit("muladd", i.shape, self.of(i.args[which]), g, other)
 
-    def _dot(self, step: Instruction, g: Ref) -> None:
-        self._products(step, g)
-        self._start(step, 2, step.shape[0], g)
+    def _dot(self, i: Instruction, g: Ref) -> None:
+        self._products(i, g)
+        self._start(i, 2, i.shape[0], g)
 
-    def _mm(self, step: Instruction, g: Ref) -> None:
-        a, b = step.args[:2]
-        m, n, k = step.shape
+    def _mm(self, i: Instruction, g: Ref) -> None:
+        a, b = i.args[:2]
+        m, n, k = i.shape
         table = g.folded(m, n)
-        if self.matters(step, 0):
+        if self.matters(i, 0):
             out = self.of(a).flattened(m, k)
             self.emit("mmadd", (m, k, n), out, table, b.transposed(n, k))
-        if self.matters(step, 1):
+        if self.matters(i, 1):
             out = self.of(b).flattened(n, k)
             self.emit("mmadd", (n, k, m), out, table.transposed(m, n), a.transposed(m, k))
-        self._start(step, 2, m * n, g)
+        self._start(i, 2, m * n, g)
 
-    def _take(self, step: Instruction, g: Ref) -> None:
-        a, index = step.args
-        if self.matters(step, 0):
-            self.emit("put", step.shape, self.of(a), g, index)
+    def _take(self, i: Instruction, g: Ref) -> None:
+        a, index = i.args
+        if self.matters(i, 0):
+            self.emit("put", i.shape, self.of(a), g, index)
 
-    def _put(self, step: Instruction, g: Ref) -> None:
-        a, index = step.args
-        if self.matters(step, 0):
-            self.emit("get", step.shape, self.of(a), g, index)
+    def _put(self, i: Instruction, g: Ref) -> None:
+        a, index = i.args
+        if self.matters(i, 0):
+            self.emit("get", i.shape, self.of(a), g, index)
 
     _get = _take
 
-    def _add(self, step: Instruction, g: Ref) -> None:
-        if self.matters(step, 0):
-            self.emit("add", step.shape, self.of(step.args[0]), g)
+    def _add(self, i: Instruction, g: Ref) -> None:
+        if self.matters(i, 0):
+            self.emit("add", i.shape, self.of(i.args[0]), g)
 
     _muladd = _products
     _mmadd = _mm
@@ -280,91 +280,91 @@ class _Exact(_Adjoints):
         self.emit("map", (n,), flags, self.number(0.0), self.reached(ref), op="less")
         return flags
 
-    def give(self, n: int, arg: Ref, flags: Ref, share: Ref) -> None:
-        """Add shares to the adjoints of n operands, where the flags are 1."""
+    def give(self, n: int, arg: Ref, flags: Ref, contribution: Ref) -> None:
+        """Add contributions to the adjoints of n operands, where the flags are 1."""
         chosen = self.allocate(n)
-        self.emit("map", (n,), chosen, flags, share, self.number(0.0), op="where")
+        self.emit("map", (n,), chosen, flags, contribution, self.number(0.0), op="where")
         self.emit("add", (n, 1), self.of(arg), chosen)
         self.emit("add", (n, 1), self.reached(arg), flags)
 
-    def _map(self, step: Instruction, g: Ref) -> None:
-        n = step.shape[0]
-        if step.op in _FLAT:
+    def _map(self, i: Instruction, g: Ref) -> None:
+        n = i.shape[0]
+        if i.op in _FLAT:
             return
-        flags = self.is_reached(step.out, n)
-        for which, arg in enumerate(step.args):
-            if not self.matters(step, which) or (step.op == "where" and not which):
+        flags = self.is_reached(i.out, n)
+        for which, arg in enumerate(i.args):
+            if not self.matters(i, which) or (i.op == "where" and not which):
                 continue
-            if step.op == "where":
-                chosen, test = self.allocate(n), step.args[0]
+            if i.op == "where":
+                chosen, test = self.allocate(n), i.args[0]
                 if which == 2:
                     test = self.allocate(n)
-                    self.emit("map", (n,), test, step.args[0], op="not_")
+                    self.emit("map", (n,), test, i.args[0], op="not_")
                 self.emit("map", (n,), chosen, flags, test, op="and_")
                 self.give(n, arg, chosen, g)
                 continue
-            share = self.allocate(n)
-            self.emit("fill", (n,), share)
-            self.emit("vjp", (n,), share, g, step.out, *step.args, op=step.op, which=which)
-            self.give(n, arg, flags, share)
+            contribution = self.allocate(n)
+            self.emit("fill", (n,), contribution)
+            self.emit("vjp", (n,), contribution, g, i.out, *i.args, op=i.op, which=which)
+            self.give(n, arg, flags, contribution)
 
-    def _sum(self, step: Instruction, g: Ref) -> None:
-        n, k = step.shape
-        flags = self.is_reached(step.out, n)
-        if self.matters(step, 0):
-            wide = [ref.flattened(n, k) for ref in (step.args[0], flags, g)]
+    def _sum(self, i: Instruction, g: Ref) -> None:
+        n, k = i.shape
+        flags = self.is_reached(i.out, n)
+        if self.matters(i, 0):
+            wide = [ref.flattened(n, k) for ref in (i.args[0], flags, g)]
             self.give(n * k, *wide)
-        if len(step.args) > 1 and self.matters(step, 1):
-            self.give(n, step.args[1], flags, g)
+        if len(i.args) > 1 and self.matters(i, 1):
+            self.give(n, i.args[1], flags, g)
 
-    def _products(self, step: Instruction, g: Ref) -> None:
-        n, k = step.shape
-        a, b = (ref.flattened(n, k) for ref in step.args[:2])
+    def _products(self, i: Instruction, g: Ref) -> None:
+        n, k = i.shape
+        a, b = (ref.flattened(n, k) for ref in i.args[:2])
         # A dot has one result for each row, muladd one for each element.
-        _, rows, terms = step.spaces()[-1]
-        flags = self.is_reached(step.out.flattened(rows, terms), rows * terms)
+        _, rows, terms = i.spaces()[-1]
+        flags = self.is_reached(i.out.flattened(rows, terms), rows * terms)
         g = g.flattened(n, k)
         if terms < k:
             flags = flags.flattened(n, k)
         for which, (arg, other) in enumerate(((a, b), (b, a))):
-            if self.matters(step, which):
-                share = self.allocate(n * k)
-                self.emit("map", (n * k,), share, g, other, op="mul")
-                self.give(n * k, arg, flags, share)
+            if self.matters(i, which):
+                contribution = self.allocate(n * k)
+                self.emit("map", (n * k,), contribution, g, other, op="mul")
+                self.give(n * k, arg, flags, contribution)
 
     _muladd = _products
 
-    def _dot(self, step: Instruction, g: Ref) -> None:
-        self._products(step, g)
-        if len(step.args) > 2 and self.matters(step, 2):
-            n = step.shape[0]
-            self.give(n, step.args[2], self.is_reached(step.out, n), g)
+    def _dot(self, i: Instruction, g: Ref) -> None:
+        self._products(i, g)
+        if len(i.args) > 2 and self.matters(i, 2):
+            n = i.shape[0]
+            self.give(n, i.args[2], self.is_reached(i.out, n), g)
 
-    def _take(self, step: Instruction, g: Ref) -> None:
-        a, index = step.args
-        if self.matters(step, 0):
-            n = step.shape[0]
-            flags, chosen = self.is_reached(step.out, n), self.allocate(n)
+    def _take(self, i: Instruction, g: Ref) -> None:
+        a, index = i.args
+        if self.matters(i, 0):
+            n = i.shape[0]
+            flags, chosen = self.is_reached(i.out, n), self.allocate(n)
             self.emit("map", (n,), chosen, flags, g, self.number(0.0), op="where")
-            self.emit("put", step.shape, self.of(a), chosen, index)
-            self.emit("put", step.shape, self.reached(a), flags, index)
+            self.emit("put", i.shape, self.of(a), chosen, index)
+            self.emit("put", i.shape, self.reached(a), flags, index)
 
     _get = _take
 
-    def _put(self, step: Instruction, g: Ref) -> None:
-        a, index = step.args
-        if self.matters(step, 0):
-            n = step.shape[0]
-            counts, share = self.allocate(n), self.allocate(n)
-            for found, source in ((counts, self.reached(step.out)), (share, g)):
+    def _put(self, i: Instruction, g: Ref) -> None:
+        a, index = i.args
+        if self.matters(i, 0):
+            n = i.shape[0]
+            counts, contribution = self.allocate(n), self.allocate(n)
+            for found, source in ((counts, self.reached(i.out)), (contribution, g)):
                 self.emit("fill", (n,), found)
-                self.emit("get", step.shape, found, source, index)
+                self.emit("get", i.shape, found, source, index)
             flags = self.allocate(n)
             self.emit("map", (n,), flags, self.number(0.0), counts, op="less")
-            self.give(n, a, flags, share)
+            self.give(n, a, flags, contribution)
 
-    def _add(self, step: Instruction, g: Ref) -> None:
-        if self.matters(step, 0):
-            n, k = step.shape
-            flags = self.is_reached(step.out.flattened(n, k), n * k)
-            self.give(n * k, step.args[0].flattened(n, k), flags, g.flattened(n, k))
+    def _add(self, i: Instruction, g: Ref) -> None:
+        if self.matters(i, 0):
+            n, k = i.shape
+            flags = self.is_reached(i.out.flattened(n, k), n * k)
+            self.give(n * k, i.args[0].flattened(n, k), flags, g.flattened(n, k))

@@ -242,14 +242,14 @@ def _laid_out(tape: Tape, canonical: Canonical, as_written: bool) -> Program:
     numbers = _constants_in_use(tape, levels)
     slot[numbers] = len(inputs) + np.arange(len(numbers))
     size = len(inputs) + len(numbers)
-    steps = []
+    instructions = []
     for level in levels:
         for part in level:
             count = len(part.outs)
             slot[part.outs] = np.arange(size, size + count)
             args = tuple(ref_of(slot[arg]) for arg in part.args)
             out = Ref(size, inner=count, inner_stride=1)
-            steps.append(Instruction(part.kind, part.shape, out, args, part.op))
+            instructions.append(Instruction(part.kind, part.shape, out, args, part.op))
             size += count
     same = canonical.same
     return Program(
@@ -257,16 +257,16 @@ def _laid_out(tape: Tape, canonical: Canonical, as_written: bool) -> Program:
         inputs=len(inputs),
         parameters=len(entries.captured),
         constants=np.array([entries.numbers[at] for at in numbers], dtype=np.float64),
-        instructions=tuple(steps),
+        instructions=tuple(instructions),
         results=tuple(int(slot[same[at]]) for at in tape.results),
         guards=tuple(Guard(int(slot[same[g.at]]), g.number, g.what) for g in tape.guards),
     )
 
 
 def _order_captured(tape: Tape, levels: list[list[_Group]]) -> None:
-    """Put what the function closes over in the order in which matrices and dots have it.
+    """Reorder the captured Values as matrix products and dots read them.
 
-    So the weights of a layer lie row by row, whatever order the trace met them in.
+    The weights of a layer are then contiguous, row by row, whatever order the trace read them in.
     """
     entries = tape.entries
     groups = [part for level in levels for part in level]

@@ -56,7 +56,7 @@ def _complete(left: Ints, right: Ints) -> list[tuple[Ints, Ints, Ints]]:
     if min(len(left_firsts), len(right_firsts)) < 2:
         return []
     shared = (np.bincount(left_ids)[left_ids] > 1) & (np.bincount(right_ids)[right_ids] > 1)
-    if not shared.any():  # in a matrix product everything has its partners
+    if not shared.any():  # every row of a product meets several columns
         return []
     of_left, of_right = _components(left_ids, right_ids, len(left_firsts), len(right_firsts))
     lefts, rights = np.bincount(of_left), np.bincount(of_right)
@@ -108,15 +108,19 @@ def _is_shuffled(rows: Ints) -> bool:
 
 @cache
 def _weights(count: int) -> Any:
-    rng = np.random.default_rng(12345)  # any numbers will do: rows that differ must not collide
+    """Odd random weights: a weighted sum of the elements, modulo 2**64, is the hash of a row."""
+    rng = np.random.default_rng(12345)
     return rng.integers(1, 2**62, size=count, dtype=np.uint64) | np.uint64(1)
 
 
 def _interned(rows: Ints) -> tuple[Ints, Ints]:
-    """Number the different rows of a table in order; return where each first stands, and all."""
+    """Number the different rows of a table in order; return where each first stands, and all.
+
+    Rows are compared by hash first, then with the row that had the same hash.
+    """
     keys = (rows.astype(np.uint64) * _weights(rows.shape[1])).sum(axis=1, dtype=np.uint64)
     firsts, ids = _renumbered_at(keys)
-    if (rows[firsts[ids]] != rows).any():  # they did collide
+    if (rows[firsts[ids]] != rows).any():  # a collision
         _, keys = np.unique(rows, axis=0, return_inverse=True)
         firsts, ids = _renumbered_at(keys.ravel())
     return firsts, ids

@@ -37,17 +37,17 @@ def trim(program: Program) -> Program:
     )
     dead = _dead(program)
     found: list[Instruction] = []
-    for step in program.instructions:
-        padding = _padding(step, zero, dead) if _is_uneven(step) else None
-        found += [step] if padding is None else _split(step, padding)
+    for i in program.instructions:
+        padding = _padding(i, zero, dead) if _is_uneven(i) else None
+        found += [i] if padding is None else _split(i, padding)
     return replace(program, instructions=tuple(found))
 
 
-def _is_uneven(step: Instruction) -> bool:
+def _is_uneven(i: Instruction) -> bool:
     """Tell whether an operand of several terms has no pattern: only then may it have padding."""
-    if not KINDS[step.kind].padding or step.shape[1] == 1:
+    if not KINDS[i.kind].padding or i.shape[1] == 1:
         return False
-    return any(ref.cells is not None for ref, _, terms in step.spaces() if terms > 1)
+    return any(ref.cells is not None for ref, _, terms in i.spaces() if terms > 1)
 
 
 def _dead(program: Program) -> Array:
@@ -58,40 +58,40 @@ def _dead(program: Program) -> Array:
         stop = first + len(program.constants)
         dead.array[first:stop] = True
         dead.array[list(program.results)] = False
-        for step in program.instructions:
-            for area in step.areas[:-1]:
+        for i in program.instructions:
+            for area in i.areas[:-1]:
                 if area.first < stop and area.last >= first:
                     dead.set(area, False)
     return dead.array
 
 
-def _padding(step: Instruction, zero: Array, dead: Array) -> Array | None:
+def _padding(i: Instruction, zero: Array, dead: Array) -> Array | None:
     """Mark terms (row, term) that can go, or return None if there are none to speak of."""
-    kind = KINDS[step.kind]
-    if kind.padding == "zero" and len(step.args) > kind.args:
-        padding: Array = np.ones(step.shape, dtype=bool)
-        for ref in step.args[:-1]:
-            padding &= zero[ref.slots(*step.shape)]
+    kind = KINDS[i.kind]
+    if kind.padding == "zero" and len(i.args) > kind.args:
+        padding: Array = np.ones(i.shape, dtype=bool)
+        for ref in i.args[:-1]:
+            padding &= zero[ref.slots(*i.shape)]
         return padding
     if kind.padding == "first":
-        slots: Array = step.args[0].slots(*step.shape)
+        slots: Array = i.args[0].slots(*i.shape)
         return np.equal(slots, slots[:, :1])
-    if kind.padding == "unread" and not step.stores:
-        return np.asarray(dead[step.out.slots(*step.shape)])
+    if kind.padding == "unread" and not i.stores:
+        return np.asarray(dead[i.out.slots(*i.shape)])
     return None
 
 
-def _split(step: Instruction, padding: Array) -> list[Instruction]:
+def _split(i: Instruction, padding: Array) -> list[Instruction]:
     """Make an instruction of the rows of each length."""
     rows, terms = padding.shape
     kept = ~padding
     lengths = np.where(kept.any(axis=1), terms - kept[:, ::-1].argmax(axis=1), 0)
-    if KINDS[step.kind].padding != "unread":
+    if KINDS[i.kind].padding != "unread":
         lengths = np.maximum(lengths, 1)
     sizes = sorted(set(lengths.tolist()))
     if lengths.sum() > 0.8 * rows * terms or len(sizes) > max(1, rows // 4):
-        return [step]
-    operands = [(ref, ref.slots(n, k)) for ref, n, k in step.spaces()]
+        return [i]
+    operands = [(ref, ref.slots(n, k)) for ref, n, k in i.spaces()]
     found = []
     for length in sizes:
         if length:
@@ -104,7 +104,7 @@ def _split(step: Instruction, padding: Array) -> list[Instruction]:
                 for ref, table in operands
             ]
             shape = (len(chosen), length)
-            found.append(Instruction(step.kind, shape, out, tuple(args)))
+            found.append(Instruction(i.kind, shape, out, tuple(args)))
     return found
 
 
