@@ -8,13 +8,12 @@ specification: a new one may take from it whatever it does not do better, `Guard
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Protocol
 
 from ..ir.program import Program
 from . import native, numpy
-from .numpy import Adam, Array, Guards, Sgd
+from .numpy import Array
 
 __all__ = ["Backend", "Prepared", "backend_names", "backend_of", "register"]
 
@@ -25,37 +24,25 @@ class Prepared(Protocol):
     def values(self) -> Array:
         """Make a buffer to run in: inputs go to its first slots, results are in the others."""
 
-    def step(
-        self,
-        values: Array,
-        inputs: Sequence[tuple[int, Any]] = (),
-        guards: Guards | None = None,
-        optimiser: Sgd | Adam | None = None,
-    ) -> int:
+    def step(self, values: Array, *rest: Any, **named: Any) -> int:
         """Copy inputs in, run, look at the guards, and let the optimiser take its step.
 
-        `inputs` has pairs (slot, numbers). Returns -1, or the place of the guard that failed, or
-        NOT_FINITE; the optimiser has then done nothing.
+        The arguments are those of `numpy.Prepared.step`. `inputs` has pairs (slot, numbers).
+        Returns -1, or the place of the guard that failed, or NOT_FINITE; the optimiser has then
+        done nothing.
         """
 
     def batch(
-        self,
-        values: Array,
-        count: int,
-        columns: Sequence[tuple[int, Array]],
-        outputs: Sequence[tuple[int, Array]] = (),
-        sums: Sequence[int] | Array = (),
-        guards: Guards | None = None,
-        threads: int | None = None,
-        progress: Callable[[int], None] | None = None,
+        self, values: Array, count: int, *rest: Any, **named: Any
     ) -> tuple[Array, tuple[int, int] | None]:
         """Run the program for `count` rows of data.
 
-        `columns` has pairs (slot, array): an array of shape (count,) goes to that slot, one of
-        shape (count, width) to that slot and those after it. All other inputs are taken from
-        `values`. `outputs` are arrays of the same two shapes, filled in. Returns the totals of
-        slots `sums` over all rows, and (guard, row) of a guard that failed, or None; in place of
-        the guard, NOT_FINITE. `progress` is told how many rows are done.
+        The arguments are those of `numpy.Prepared.batch`. `columns` has pairs (slot, array): an
+        array of shape (count,) goes to that slot, one of shape (count, width) to that slot and
+        those after it. All other inputs are taken from `values`. `outputs` are arrays of the same
+        two shapes, filled in. Returns the totals of slots `sums` over all rows, and (guard, row) of
+        a guard that failed, or None; in place of the guard, NOT_FINITE. `progress` is called with
+        the number of rows that are done.
         """
 
 

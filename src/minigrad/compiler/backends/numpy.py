@@ -407,7 +407,7 @@ class Prepared:
         guards: Guards | None = None,
         optimiser: Sgd | Adam | None = None,
     ) -> int:
-        """Do as `Prepared` of this folder says."""
+        """Do what `backends.Prepared` says, one after the other."""
         for slot, numbers in inputs:
             values[slot : slot + len(numbers)] = numbers
         self.run(values)
