@@ -25,30 +25,21 @@
 
 #define LANES 2
 #define ISA(name) name##_baseline
-#include "minigrad_kernels.h"
 #include "isa/body.h"
-#undef LANES
-#undef ISA
 
 #if MANY_ISAS
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #define LANES 4
 #define ISA(name) name##_avx2
-#include "minigrad_kernels.h"
 #include "isa/body.h"
-#undef LANES
-#undef ISA
 #pragma GCC pop_options
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
 #define LANES 8
 #define ISA(name) name##_avx512
-#include "minigrad_kernels.h"
 #include "isa/body.h"
-#undef LANES
-#undef ISA
 #pragma GCC pop_options
 #endif
 

@@ -7,29 +7,39 @@
    Operands that are not contiguous are gathered into chunk buffers first, results scattered
    after. Sums are added in the order of their terms, whatever the vectors: they run over rows. */
 
+#include "minigrad_kernels.h"
+
 typedef double ISA(vec) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef double ISA(vec4) __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double ISA(vec2) __attribute__((vector_size(16), aligned(8), may_alias));
 
-/* Do BODY(T) for elements e … of n: whole vectors, then halves, then one by one. */
-#define SWEEP(n, BODY)                                     \
+/* Do BODY(T, …) for elements e … of n: whole vectors, then halves, then one by one. */
+#define SWEEP_WITH(n, BODY, ...)                           \
     do {                                                   \
         long e = 0;                                        \
         for (; e + LANES <= (n); e += LANES)               \
-            BODY(ISA(vec));                                \
+            BODY(ISA(vec), __VA_ARGS__);                   \
         if (LANES > 4 && (n) - e >= 4) {                   \
-            BODY(ISA(vec4));                               \
+            BODY(ISA(vec4), __VA_ARGS__);                  \
             e += 4;                                        \
         }                                                  \
         if (LANES > 2 && (n) - e >= 2) {                   \
-            BODY(ISA(vec2));                               \
+            BODY(ISA(vec2), __VA_ARGS__);                  \
             e += 2;                                        \
         }                                                  \
         for (; e < (n); e++)                               \
-            BODY(double);                                  \
+            BODY(double, __VA_ARGS__);                     \
     } while (0)
+#define WITH_TYPE(T, BODY) BODY(T)
+#define SWEEP(n, BODY) SWEEP_WITH(n, WITH_TYPE, BODY)
 #define AT(T, p) (*(T *)((p) + e))
 #define OF(T, p) (*(const T *)((p) + e))
+
+/* Term t of a sum: a vector of numbers, or a vector and a scalar or two vectors multiplied. */
+#define TERM(T) OF(T, p + t * sa)
+#define TERM_BY_SCALAR(T) (OF(T, p + t * sa) * q[t * sb])
+#define SCALAR_BY_TERM(T) (p[t * sa] * OF(T, q + t * sb))
+#define TERM_BY_TERM(T) (OF(T, p + t * sa) * OF(T, q + t * sb))
 
 /* ---- operands ---- */
 
@@ -162,7 +172,7 @@ static void ISA(kernel)(const Instruction *c, double *v, double *scratch)
         }
 }
 
-/* ---- rows chosen by an index that the program computed ---- */
+/* ---- rows at an index that the program computed ---- */
 
 static ALWAYS long ISA(checked_row)(double index, const Instruction *c, Fault *fault)
 {
@@ -179,24 +189,6 @@ static ALWAYS long ISA(cell)(const Ref *r, const Instruction *c, long i0, long i
     if (r->form == CELLS)
         return r->base + r->index[(i0 * c->d1 + i1) * c->d2 + t];
     return ISA(start)(r, c, i0, i1) + t * r->s2;
-}
-
-static int ISA(indexed)(const Instruction *c, double *v, Fault *fault)
-{
-    for (long i0 = 0; i0 < c->d0; i0++)
-        for (long i1 = 0; i1 < c->d1; i1++) {
-            const long t = ISA(checked_row)(v[ISA(start)(&c->r[2], c, i0, i1)], c, fault);
-            if (t < 0)
-                return -1;
-            if (c->kind == PUT) {
-                v[ISA(cell)(&c->r[0], c, i0, i1, t)] += v[ISA(start)(&c->r[1], c, i0, i1)];
-                continue;
-            }
-            const double x = v[ISA(cell)(&c->r[1], c, i0, i1, t)];
-            double *o = v + ISA(start)(&c->r[0], c, i0, i1);
-            *o = c->kind == TAKE || c->flags & STORES ? x : *o + x;
-        }
-    return 0;
 }
 
 /* ---- programs ---- */
@@ -251,3 +243,6 @@ static void ISA(adam)(long n, double *restrict x, const double *restrict g, doub
         x[k] = x[k] * shrink - rate * average / (sqrt(square) * scale + eps);
     }
 }
+
+#undef LANES
+#undef ISA

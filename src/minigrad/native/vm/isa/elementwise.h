@@ -60,11 +60,11 @@ static const int ISA(without_add)[ELEMENTWISE_OPS] = {
 
 /* Results that take terms from all turns of the middle loop: a vector of them at a time, in
    registers. Returns 0 if the operands have other strides. */
-#define ELEMENTWISE_SUM(T)                                 \
+#define ELEMENTWISE_SUM(T, TERM_OF)                        \
     do {                                                   \
         T total = OF(T, z);                                \
         for (long t = 0; t < c->d1; t++)                   \
-            total += TERM(T);                              \
+            total += TERM_OF(T);                           \
         AT(T, z) = total;                                  \
     } while (0)
 
@@ -76,8 +76,8 @@ static int ISA(elementwise_sum)(const Instruction *c, double *v, double *z)
         a = b, b = first;
     }
     if ((c->op != ADD_TO && c->op != MUL_ADD_TO) || c->d1 < 2 || c->d2 > CHUNK
-        || out->form != AFFINE || out->s1 != 0 || out->s2 == 0 || a->form != AFFINE || b->form != AFFINE
-        || a->s2 != 1 || b->s2 > 1 || b->s2 < 0)
+        || out->form != AFFINE || out->s1 != 0 || out->s2 == 0 || a->form != AFFINE
+        || b->form != AFFINE || a->s2 != 1 || b->s2 > 1 || b->s2 < 0)
         return 0;
     const long sa = a->s1, sb = b->s1;
     for (long i0 = 0; i0 < c->d0; i0++) {
@@ -85,19 +85,12 @@ static int ISA(elementwise_sum)(const Instruction *c, double *v, double *z)
         const double *p = v + a->base + i0 * a->s0, *q = v + b->base + i0 * b->s0;
         for (long k = 0; k < c->d2; k++)
             z[k] = o[k * out->s2];
-        if (c->op == ADD_TO) {
-#define TERM(T) OF(T, p + t * sa)
-            SWEEP(c->d2, ELEMENTWISE_SUM);
-#undef TERM
-        } else if (b->s2 == 0) {
-#define TERM(T) (OF(T, p + t * sa) * q[t * sb])
-            SWEEP(c->d2, ELEMENTWISE_SUM);
-#undef TERM
-        } else {
-#define TERM(T) (OF(T, p + t * sa) * OF(T, q + t * sb))
-            SWEEP(c->d2, ELEMENTWISE_SUM);
-#undef TERM
-        }
+        if (c->op == ADD_TO)
+            SWEEP_WITH(c->d2, ELEMENTWISE_SUM, TERM);
+        else if (b->s2 == 0)
+            SWEEP_WITH(c->d2, ELEMENTWISE_SUM, TERM_BY_SCALAR);
+        else
+            SWEEP_WITH(c->d2, ELEMENTWISE_SUM, TERM_BY_TERM);
         for (long k = 0; k < c->d2; k++)
             o[k * out->s2] = z[k];
     }

@@ -62,17 +62,19 @@ static ALWAYS ISA(Terms) ISA(terms_of)(const Ref *r, const double *v, long lanes
     return (ISA(Terms)){v + slot * lanes, r->s2 * lanes, NULL};
 }
 
-#define LANE_TERM(x, t) ((x).first + ((x).index ? (x).index[t] * lanes : (t) * (x).stride))
-#define LANE_SUM(T)                                                        \
+#define LANE_AT(x) ((x)->first + ((x)->index ? (x)->index[t] * lanes : t * (x)->stride))
+#define LANE_TERM(T) OF(T, LANE_AT(a))
+#define LANE_PRODUCT(T) (OF(T, LANE_AT(a)) * OF(T, LANE_AT(b)))
+#define LANE_SUM(T, TERM_OF)                                               \
     do {                                                                   \
         long t = 0;                                                        \
         T total;                                                           \
         if (start)                                                         \
             total = OF(T, start);                                          \
         else                                                               \
-            total = TERM(T), t = 1;                                \
+            total = TERM_OF(T), t = 1;                                     \
         for (; t < terms; t++)                                             \
-            total += TERM(T);                                      \
+            total += TERM_OF(T);                                           \
         if (adds)                                                          \
             AT(T, out) += total;                                           \
         else                                                               \
@@ -82,15 +84,10 @@ static ALWAYS ISA(Terms) ISA(terms_of)(const Ref *r, const double *v, long lanes
 static void ISA(lanes_sum)(long lanes, long terms, double *out, const double *start,
                            const ISA(Terms) *a, const ISA(Terms) *b, int adds)
 {
-    if (b) {
-#define TERM(T) (OF(T, LANE_TERM(*a, t)) * OF(T, LANE_TERM(*b, t)))
-        SWEEP(lanes, LANE_SUM);
-#undef TERM
-    } else {
-#define TERM(T) OF(T, LANE_TERM(*a, t))
-        SWEEP(lanes, LANE_SUM);
-#undef TERM
-    }
+    if (b)
+        SWEEP_WITH(lanes, LANE_SUM, LANE_PRODUCT);
+    else
+        SWEEP_WITH(lanes, LANE_SUM, LANE_TERM);
 }
 
 static void ISA(lanes_total)(const Instruction *c, double *v, long lanes)
@@ -186,7 +183,8 @@ static void ISA(lanes_largest)(const Instruction *c, double *v, long lanes, doub
         }
 }
 
-static int ISA(lanes_indexed)(const Instruction *c, double *v, long lanes, Fault *fault)
+static ALWAYS int ISA(lanes_indexed)(const Instruction *c, double *v, const long lanes,
+                                     Fault *fault)
 {
     for (long i0 = 0; i0 < c->d0; i0++)
         for (long i1 = 0; i1 < c->d1; i1++) {
@@ -206,6 +204,11 @@ static int ISA(lanes_indexed)(const Instruction *c, double *v, long lanes, Fault
             }
         }
     return 0;
+}
+
+static int ISA(indexed)(const Instruction *c, double *v, Fault *fault)
+{
+    return ISA(lanes_indexed)(c, v, 1, fault);
 }
 
 static int ISA(run_lanes)(const Plan *plan, double *v, long lanes, double *scratch, Fault *fault)

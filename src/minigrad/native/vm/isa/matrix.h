@@ -190,12 +190,52 @@ static ALWAYS long ISA(grid_slot)(const Ref *r, long n, long i, long j)
     return r->base + (r->form == AFFINE ? i * r->s0 + j * r->s1 : r->index[i * n + j]);
 }
 
+/* The numbers of a grid, transposed if the product is, from or to rows that are `width` apart. */
+static void ISA(load_grid)(const Ref *r, const Instruction *c, const double *v, double *rows,
+                           long width)
+{
+    for (long i = 0; i < c->d0; i++)
+        for (long j = 0; j < c->d1; j++)
+            rows[c->swap ? j * width + i : i * width + j] = v[ISA(grid_slot)(r, c->d1, i, j)];
+}
+
+static void ISA(store_grid)(const Ref *r, const Instruction *c, double *v, const double *rows,
+                            long width)
+{
+    for (long i = 0; i < c->d0; i++)
+        for (long j = 0; j < c->d1; j++) {
+            const double x = rows[c->swap ? j * width + i : i * width + j];
+            double *o = v + ISA(grid_slot)(r, c->d1, i, j);
+            *o = c->flags & REPEATS ? *o + x : x;
+        }
+}
+
+/* The last `count` columns, fewer than a vector has: through a tile of their own, four rows at a
+   time. */
+static void ISA(last_columns)(long count, long m, long terms, const double *a, long ai, long ak,
+                              const double *b, long bk, const double *start, long si, double *out,
+                              long oi)
+{
+    double from[4 * LANES], to[4 * LANES];
+    for (long i = 0; i < m; i += 4) {
+        const long rows = m - i < 4 ? m - i : 4;
+        if (start)
+            for (long e = 0; e < rows; e++)
+                for (long j = 0; j < LANES; j++)
+                    from[e * LANES + j] = j < count ? start[(i + e) * si + j] : 0.0;
+        ISA(columns)(1, rows, terms, a + i * ai, ai, ak, b, bk, start ? from : NULL, LANES, to,
+                     LANES);
+        for (long e = 0; e < rows; e++)
+            for (long j = 0; j < count; j++)
+                out[(i + e) * oi + j] = to[e * LANES + j];
+    }
+}
+
 static void ISA(mm)(const Instruction *c, double *v, double *scratch)
 {
     const int swap = c->swap;
     const Ref *ra = &c->r[1 + swap], *rb = &c->r[2 - swap], *ro = &c->r[0];
-    const int repeats = (c->flags & REPEATS) != 0;
-    const Ref *rs = c->refs == 4 ? &c->r[3] : c->flags & STORES || repeats ? NULL : ro;
+    const Ref *rs = c->refs == 4 ? &c->r[3] : c->flags & (STORES | REPEATS) ? NULL : ro;
     const long m = swap ? c->d1 : c->d0, n = swap ? c->d0 : c->d1, terms = c->d2;
     const long whole = n / LANES * LANES, width = (n + LANES - 1) / LANES * LANES;
     const double *a = v + ra->base, *b = v + rb->base;
@@ -219,62 +259,36 @@ static void ISA(mm)(const Instruction *c, double *v, double *scratch)
     }
     /* results: in place if they are contiguous along j, and so is what they start from */
     const int same = rs && rs->form == AFFINE && (swap ? rs->s1 : rs->s0) == 0; /* for all i */
-    const int direct = !repeats && ro->form == AFFINE && (swap ? ro->s0 : ro->s1) == 1
+    const int direct = !(c->flags & REPEATS) && ro->form == AFFINE
+                       && (swap ? ro->s0 : ro->s1) == 1
                        && (!rs || same || (rs->form == AFFINE && (swap ? rs->s0 : rs->s1) == 1));
-    const double *start = NULL;
+    const double *start = rs ? scratch : NULL;
     long si = width;
     if (same && rs != ro) {
         for (long j = 0; j < n; j++)
             scratch[j] = v[rs->base + j * (swap ? rs->s0 : rs->s1)];
-        start = scratch, si = 0;
+        si = 0;
         scratch += width;
-    }
-    double *out = direct ? v + ro->base : scratch;
-    const long oi = direct ? (swap ? ro->s1 : ro->s0) : width;
-    if (start) {
-        /* it stands */
     } else if (direct && rs) {
         start = v + rs->base, si = swap ? rs->s1 : rs->s0;
     } else if (rs) {
-        for (long i = 0; i < m; i++)
-            for (long j = 0; j < n; j++)
-                scratch[i * width + j] = v[swap ? ISA(grid_slot)(rs, c->d1, j, i)
-                                                : ISA(grid_slot)(rs, c->d1, i, j)];
-        start = scratch;
+        ISA(load_grid)(rs, c, v, scratch, width);
     }
+    double *out = direct ? v + ro->base : scratch;
+    const long oi = direct ? (swap ? ro->s1 : ro->s0) : width;
     for (long j = 0; j < whole;) {
         const long left = (whole - j) / LANES, vectors = left < TILE_VECTORS ? left : TILE_VECTORS;
         ISA(columns)((int)vectors, m, terms, a, ai, ak, b + j, bk, start ? start + j : NULL, si,
                      out + j, oi);
         j += vectors * LANES;
     }
-    if (whole < n && !direct) {
-        ISA(columns)(1, m, terms, a, ai, ak, tail, tail_k, start ? start + whole : NULL, si,
-                     out + whole, oi);
-    } else if (whole < n) {
-        /* a vector that is not full: through a tile of its own, four rows at a time */
-        double from[4 * LANES], to[4 * LANES];
-        const long rest = n - whole;
-        for (long i = 0; i < m; i += 4) {
-            const long many = m - i < 4 ? m - i : 4;
-            if (start)
-                for (long e = 0; e < many; e++)
-                    for (long j = 0; j < LANES; j++)
-                        from[e * LANES + j] = j < rest ? start[(i + e) * si + whole + j] : 0.0;
-            ISA(columns)(1, many, terms, a + i * ai, ai, ak, tail, tail_k, start ? from : NULL,
-                         LANES, to, LANES);
-            for (long e = 0; e < many; e++)
-                for (long j = 0; j < rest; j++)
-                    out[(i + e) * oi + whole + j] = to[e * LANES + j];
-        }
-    }
+    const double *last = start ? start + whole : NULL;
+    if (whole < n && direct)
+        ISA(last_columns)(n - whole, m, terms, a, ai, ak, tail, tail_k, last, si, out + whole, oi);
+    else if (whole < n)
+        ISA(columns)(1, m, terms, a, ai, ak, tail, tail_k, last, si, out + whole, oi);
     if (!direct)
-        for (long i = 0; i < m; i++)
-            for (long j = 0; j < n; j++) {
-                const long slot =
-                    swap ? ISA(grid_slot)(ro, c->d1, j, i) : ISA(grid_slot)(ro, c->d1, i, j);
-                v[slot] = repeats ? v[slot] + scratch[i * width + j] : scratch[i * width + j];
-            }
+        ISA(store_grid)(ro, c, v, scratch, width);
 }
 
 #undef TILE_VECTORS

@@ -2,17 +2,17 @@
    contiguous and are added up in vectors, or four rows are taken at a time: their chains of
    dependent additions then overlap. */
 
-/* Contiguous rows, in vectors. TERM(T): term t. */
-#define ROWS_SUM(T)                                                        \
+/* Contiguous rows, in vectors. */
+#define ROWS_SUM(T, TERM_OF)                                               \
     do {                                                                   \
         long t = 0;                                                        \
-        T total = TERM(T);                                                 \
+        T total = TERM_OF(T);                                              \
         if (one)                                                           \
             total = *from + total;                                         \
         else if (from)                                                     \
             total = OF(T, from) + total;                                   \
         for (t = 1; t < terms; t++)                                        \
-            total += TERM(T);                                              \
+            total += TERM_OF(T);                                           \
         AT(T, o) = total;                                                  \
     } while (0)
 
@@ -34,23 +34,14 @@ static int ISA(by_rows)(const Instruction *c, double *v)
         double *o = v + ISA(start)(&c->r[0], c, i0, 0);
         const double *from = start ? v + ISA(start)(start, c, i0, 0) : NULL;
         const double *p = v + ISA(start)(a, c, i0, 0), *q = v + ISA(start)(b, c, i0, 0);
-        if (c->kind == SUM) {
-#define TERM(T) OF(T, p + t * sa)
-            SWEEP(c->d1, ROWS_SUM);
-#undef TERM
-        } else if (a->s1 == 0) {
-#define TERM(T) (p[t * sa] * OF(T, q + t * sb))
-            SWEEP(c->d1, ROWS_SUM);
-#undef TERM
-        } else if (b->s1 == 0) {
-#define TERM(T) (OF(T, p + t * sa) * q[t * sb])
-            SWEEP(c->d1, ROWS_SUM);
-#undef TERM
-        } else {
-#define TERM(T) (OF(T, p + t * sa) * OF(T, q + t * sb))
-            SWEEP(c->d1, ROWS_SUM);
-#undef TERM
-        }
+        if (c->kind == SUM)
+            SWEEP_WITH(c->d1, ROWS_SUM, TERM);
+        else if (a->s1 == 0)
+            SWEEP_WITH(c->d1, ROWS_SUM, SCALAR_BY_TERM);
+        else if (b->s1 == 0)
+            SWEEP_WITH(c->d1, ROWS_SUM, TERM_BY_SCALAR);
+        else
+            SWEEP_WITH(c->d1, ROWS_SUM, TERM_BY_TERM);
     }
     return 1;
 }
