@@ -20,7 +20,7 @@ import minigrad
 from minigrad import Value, nn, play, to_html
 from minigrad.core.names import brief, readable, width_of
 from minigrad.view.from_graph import scene_of
-from minigrad.view.player.frames import play_of, room_for
+from minigrad.view.player.frames import play_of, widths_of
 
 
 def frames(root):
@@ -123,9 +123,9 @@ def test_playing_leaves_the_gradients_alone():
     assert {label: node.grad for label, node in named(root).items()} == before
 
 
-def test_cells_have_room_for_every_frame():
+def test_cells_are_wide_enough_for_every_frame():
     play = frames(diamond())
-    widths = room_for(play)
+    widths = widths_of(play)
     assert widths == [
         (len(f"data {data}"), len(grad))
         for data, grad in [

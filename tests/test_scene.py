@@ -40,6 +40,7 @@ def test_a_whole_scene_is_the_graph(seed):
     root = run(program, [Value(x) for x in program.inputs], call_minigrad)[-1]
     scene = scene_of(root)
     order = topological_order(root)
+    assert scene.is_complete
     assert not scene.notice
     assert [unit.data.low for unit in scene.units] == [node.data for node in order]
     assert [unit.op for unit in scene.units] == [node._op for node in order]
@@ -156,6 +157,7 @@ def test_fans_are_collapsed_too():
     a = Value(1.0, label="a")
     scene = scene_of(minigrad.sum([a] * 12_000))
     assert (len(scene.units), len(scene.arrows)) == (2, 1)
+    assert not scene.is_complete
     assert scene.notice.startswith("2 nodes and 12,000 arrows drawn as 2 boxes and 1 arrow;")
     leaves = [Value(float(k)) for k in range(60)]
     sums = [minigrad.sum(leaves[k:]) * minigrad.mean(leaves[: k + 1]) for k in range(60)]

@@ -13,7 +13,7 @@ import importlib
 import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import cycle
+from itertools import compress, cycle
 from math import isnan, nan
 from typing import Any, TypeAlias
 
@@ -69,41 +69,12 @@ def decision_boundary(
 
     ax = _axes(ax)
     notes = _shade(ax, xs, ys, grid, (low, high))
-    for name, wanted, colour, marker in ((low, False, BLUE, "o"), (high, True, ORANGE, "^")):
-        chosen = [pair for pair, k in zip(pairs, is_high, strict=True) if k == wanted]
-        ax.scatter(
-            [x for x, _ in chosen],
-            [y for _, y in chosen],
-            s=34,
-            c=colour,
-            marker=marker,
-            edgecolors="black",
-            linewidths=0.7,
-            label=f"class {name}",
-            zorder=3,
-        )
-    # A score of nan is on no side, and so on the wrong one.
-    wrong = [
-        pair
-        for pair, score, k in zip(pairs, above, is_high, strict=True)
-        if isnan(score) or (score > 0.0) != k
-    ]
-    if wrong:
-        ax.scatter(
-            [x for x, _ in wrong],
-            [y for _, y in wrong],
-            s=120,
-            facecolors="none",
-            edgecolors="black",
-            linewidths=1.3,
-            label="on the wrong side",
-            zorder=4,
-        )
+    wrong = _mark_points(ax, pairs, is_high, above, (low, high))
     ax.set_xlim(xs[0], xs[-1])
     ax.set_ylim(ys[0], ys[-1])
     ax.set_xlabel("x")
     ax.set_ylabel("y")
-    right = f"{len(pairs) - len(wrong)} of {plural(len(pairs), 'point')} right"
+    right = f"{len(pairs) - wrong} of {plural(len(pairs), 'point')} right"
     _finish(ax, f"Decision boundary: {right}", notes)
     ax.legend(loc="upper right", framealpha=0.9)
     return ax
@@ -397,6 +368,33 @@ def _shade(
     return notes
 
 
+def _mark_points(
+    ax: Axes,
+    pairs: list[tuple[float, float]],
+    is_high: list[bool],
+    above: list[float],
+    names: tuple[str, str],
+) -> int:
+    """Draw the points, with a ring around those on the wrong side; return how many these are."""
+
+    def mark(chosen: Iterable[bool], label: str, **style: Any) -> None:
+        places = list(compress(pairs, chosen))
+        x, y = ([place[k] for place in places] for k in (0, 1))
+        ax.scatter(x, y, label=label, edgecolors="black", **style)
+
+    for name, wanted, colour, shape in (
+        (names[0], False, BLUE, "o"),
+        (names[1], True, ORANGE, "^"),
+    ):
+        style = {"s": 34, "c": colour, "marker": shape, "linewidths": 0.7, "zorder": 3}
+        mark([k == wanted for k in is_high], f"class {name}", **style)
+    # A score of nan is on no side, and so on the wrong one.
+    wrong = [isnan(z) or (z > 0.0) != k for z, k in zip(above, is_high, strict=True)]
+    if any(wrong):
+        mark(wrong, "on the wrong side", s=120, facecolors="none", linewidths=1.3, zorder=4)
+    return sum(wrong)
+
+
 # ---- for the loss curve -----------------------------------------------------------------------
 
 
@@ -468,7 +466,7 @@ def _layers(model: Module) -> list[tuple[str, list[Value]]]:
 
 
 def _scale_counts(ax: Axes, highest: int, groups: int) -> None:
-    """Make the axis of counts logarithmic above 1, with room for the legend above the highest."""
+    """Make the axis of counts logarithmic above 1, with space for the legend above the highest."""
     ax.set_yscale("symlog", linthresh=1.0, linscale=0.4)
     ticker = _matplotlib("ticker")
     ax.yaxis.set_major_locator(

@@ -17,7 +17,7 @@ from ..core.files import write_atomically
 from ..core.graph import edges, topological_order
 from ..scalar import ABILITIES, Value
 from .from_graph import LIMIT, scene_of
-from .player.frames import play_of, room_for
+from .player.frames import play_of, widths_of
 from .player.page import page_of, still_page_of
 from .scene import Arrow, Scene, Span, Unit
 from .svg import svg_of
@@ -86,11 +86,11 @@ class Player:
 
     def __init__(self, root: Value, rankdir: str = "LR", what: str = "play") -> None:
         scene = _scene(root, what, rankdir, LIMIT)
-        if scene.notice:  # too large to be played
+        if not scene.is_complete:  # too large to be played
             self.html = still_page_of(scene, rankdir)
             return
         frames = play_of(root, scene)
-        self.html = page_of(scene, frames, room_for(frames), rankdir)
+        self.html = page_of(scene, frames, widths_of(frames), rankdir)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page."""

@@ -107,7 +107,7 @@ def collapsed(order: list[Any]) -> Scene:
         f"{plural(len(units), 'box', 'boxes')} and {plural(len(arrows), 'arrow')}; "
         "×n stands for n alike."
     )
-    return Scene(tuple(units), tuple(arrows.values()), notice)
+    return Scene(tuple(units), tuple(arrows.values()), notice, is_complete=False)
 
 
 def _kinds(runs: _Runs) -> tuple[dict[int, int], dict[int, int]]:

@@ -149,7 +149,7 @@ _REMEDY = "Install it (apt install graphviz, brew install graphviz, conda instal
 def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Picture:  # noqa: A002
     """Write the scene in Graphviz's language: a record for each value, a node for each op."""
     picture = Picture(format=format, graph_attr={"rankdir": rankdir})
-    if scene.notice:
+    if not scene.is_complete:
         picture.attr(label=_quoted(scene.notice))
     for k, unit in enumerate(scene.units):
         picture.node(f"n{k}", label=_record(unit), shape="record")

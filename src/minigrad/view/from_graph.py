@@ -8,6 +8,7 @@ if that is still too much, only what is nearest to the result is drawn. Either w
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..core.graph import operands_of, topological_order
@@ -51,10 +52,10 @@ Slots = Callable[[Any], list[tuple[int, Any]]]  # a node's operands with their p
 
 
 def _whole(order: list[Any]) -> Scene:
-    return _scene(order, lambda node: list(enumerate(operands_of(node))), "")
+    return _scene(order, lambda node: list(enumerate(operands_of(node))))
 
 
-def _scene(order: list[Any], drawn: Slots, notice: str) -> Scene:
+def _scene(order: list[Any], drawn: Slots) -> Scene:
     place = {id(node): k for k, node in enumerate(order)}
     units = [unit_of([node], len(operands_of(node)) - len(drawn(node))) for node in order]
     arrows = [
@@ -62,7 +63,7 @@ def _scene(order: list[Any], drawn: Slots, notice: str) -> Scene:
         for k, node in enumerate(order)
         for position, operand in drawn(node)
     ]
-    return Scene(tuple(units), tuple(arrows), notice)
+    return Scene(tuple(units), tuple(arrows))
 
 
 def _nearest(root: Any, most: int) -> list[Any]:
@@ -88,4 +89,5 @@ def _cut(kept: list[Any], size: str) -> Scene:
 
     order = topological_order(kept[0], lambda node: [operand for _, operand in drawn(node)])
     shown = plural(len(order), "node")
-    return _scene(order, drawn, f"{size}; here are the {shown} nearest to the result.")
+    notice = f"{size}; here are the {shown} nearest to the result."
+    return replace(_scene(order, drawn), notice=notice, is_complete=False)

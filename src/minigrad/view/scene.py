@@ -50,7 +50,8 @@ class Scene:
 
     units: tuple[Unit, ...]
     arrows: tuple[Arrow, ...]
-    notice: str = ""
+    notice: str = ""  # for who looks at a picture that is not complete
+    is_complete: bool = True  # each node is a unit of its own, each edge an arrow
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it. A unit's id is its place in the list."""

@@ -10,6 +10,7 @@ Start at `svg_of`; `_Box` knows how large a unit is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
@@ -52,7 +53,7 @@ class _Box:
     """The size of a unit, and where things are in it, for one direction."""
 
     def __init__(
-        self, unit: Unit, operands: int, is_flat: bool, room: tuple[int, int] = (0, 0)
+        self, unit: Unit, operands: int, is_flat: bool, widths: tuple[int, int] = (0, 0)
     ) -> None:
         self.unit, self.is_flat = unit, is_flat
         label = short(unit.label)  # the rest of it is in the tooltip
@@ -60,19 +61,19 @@ class _Box:
             label = f"{label} ×{unit.count:,}".lstrip()
         data, grad = f"data {span(unit.data)}", f"grad {span(unit.grad)}"
         self.cells = [
-            _Cell("data", data, max(width_of(data), room[0])),
-            _Cell("grad", grad, max(width_of(grad), room[1])),
+            _Cell("data", data, max(width_of(data), widths[0])),
+            _Cell("grad", grad, max(width_of(grad), widths[1])),
         ]
         if label:
             self.cells.insert(0, _Cell("text", label, width_of(label)))
-        widths = [cell.columns * COLUMN + 2 * PADDING for cell in self.cells]
+        across = [cell.columns * COLUMN + 2 * PADDING for cell in self.cells]
         if is_flat:
             height = max(HEIGHT, PORT_GAP * (operands - 1) + 18) if not unit.op else HEIGHT
-            self.cell_sizes = [(width, height) for width in widths]
-            self.box = (sum(widths), height)
+            self.cell_sizes = [(width, height) for width in across]
+            self.box = (sum(across), height)
         else:
-            self.cell_sizes = [(max(widths), HEIGHT - 4)] * len(widths)
-            self.box = (max(widths), (HEIGHT - 4) * len(widths))
+            self.cell_sizes = [(max(across), HEIGHT - 4)] * len(across)
+            self.box = (max(across), (HEIGHT - 4) * len(across))
         self.op = short(unit.op) + (" …" if unit.hidden else "")
         self.op_size = (0.0, 0.0)
         if self.op:
@@ -126,49 +127,48 @@ def svg_of(
     *,
     is_live: bool = False,
     has_style: bool = True,
-    room: Sequence[tuple[int, int]] = (),
+    widths: Sequence[tuple[int, int]] = (),
 ) -> str:
     """Draw the scene from left to right (LR) or from top to bottom (TB).
 
-    `is_live` numbers units and arrows for the player and lets the keyboard reach them; `room` keeps
-    columns free in each unit for what its data and its grad will read later. Without `has_style`
-    the page around the picture has to hold `DARK`.
+    `is_live` numbers units and arrows for the player and lets the keyboard reach them; `widths` has
+    the columns that data and grad of each unit will need later. Without `has_style` the page around
+    the picture has to hold `DARK`.
     """
-    operands = [0] * len(scene.units)
-    for arrow in scene.arrows:
-        operands[arrow.target] += 1
-    is_flat = rankdir != "TB"
-    boxes = [
-        _Box(unit, operands[k], is_flat, room[k] if room else (0, 0))
-        for k, unit in enumerate(scene.units)
-    ]
-    plan = layout(
-        [box.size for box in boxes], [(a.source, a.target) for a in scene.arrows], rankdir
-    )
-    width, height = plan.width, plan.height
-    notice = readable(scene.notice)
-    if notice:
-        width = max(width, width_of(notice) * COLUMN + 2 * PADDING)
+    boxes = _boxes(scene, rankdir != "TB", widths)
+    edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
+    plan = layout([box.size for box in boxes], edges, rankdir)
+    width, height, notice = plan.width, plan.height, []
+    if not scene.is_complete:
+        text = readable(scene.notice)
+        width = max(width, width_of(text) * COLUMN + 2 * PADDING)
         height += 22
-    size = f'viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}"'
+        line = _text("text", PADDING, height - 12, text)
+        notice = ['<g dominant-baseline="central">', line, "</g>"]
+    size = f'width="{_n(width)}" height="{_n(height)}"'
     role = "group" if is_live else "img"  # what is inside an img is not read out
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="mg" {size} role="{role}" '
+        '<svg xmlns="http://www.w3.org/2000/svg" class="mg" '
+        f'viewBox="0 0 {_n(width)} {_n(height)}" {size} role="{role}" '
         f'font-family="{FONT}" font-size="12">',
         f"<title>{_xml(scene.title)}</title>",
         f"<desc>{_xml(scene.description())}</desc>",
+        *([f"<style>{DARK}</style>"] if has_style else []),
+        f'<rect class="mg-paper" {size} fill="{PAPER}"/>',
+        *_arrows(scene, boxes, plan, is_live),
+        *_units(boxes, plan, is_live),
+        *notice,
+        "</svg>\n",
     ]
-    if has_style:
-        parts.append(f"<style>{DARK}</style>")
-    parts.append(
-        f'<rect class="mg-paper" width="{_n(width)}" height="{_n(height)}" fill="{PAPER}"/>'
-    )
-    parts += _arrows(scene, boxes, plan, is_live)
-    parts += _units(boxes, plan, is_live)
-    if notice:
-        text = _text("text", PADDING, height - 12, notice)
-        parts += ['<g dominant-baseline="central">', text, "</g>"]
-    return "\n".join([*parts, "</svg>\n"])
+    return "\n".join(parts)
+
+
+def _boxes(scene: Scene, is_flat: bool, widths: Sequence[tuple[int, int]]) -> list[_Box]:
+    operands = Counter(arrow.target for arrow in scene.arrows)
+    return [
+        _Box(unit, operands[k], is_flat, widths[k] if widths else (0, 0))
+        for k, unit in enumerate(scene.units)
+    ]
 
 
 def _arrows(scene: Scene, boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:

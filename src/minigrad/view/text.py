@@ -39,7 +39,7 @@ def text_of(scene: Scene) -> str:
             is_last = k == len(operands[place]) - 1
             stack.append((operand, below + "├└"[is_last] + "── ", below + "│ "[is_last] + "   "))
             depth.setdefault(operand, depth[place] + 1)
-    if scene.notice:
+    if not scene.is_complete:
         lines.append(scene.notice)
     return "\n".join(lines)
 

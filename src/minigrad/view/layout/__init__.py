@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .layers import build
+from .layers import Layers, build
 from .ordering import improve
 from .placing import place, ports
 from .ranks import assign
@@ -91,14 +91,8 @@ def layout(
     bottom = max((at + size for at, size in zip(middle, half, strict=True)), default=0.0)
     routes = []
     for edge, (source, target) in enumerate(edges):
-        first, last = graph.rank[source], graph.rank[target]
-        if edge in around:
-            track = level_of(around[edge], top, bottom)
-            levels = [middle[source], track, track, middle[target]]
-            passed = [spans[first], spans[first + 1], spans[last - 1], spans[last]]
-        else:
-            levels = [middle[item] for item in graph.chains[edge]]
-            passed = spans[first : last + 1]
+        track = level_of(around[edge], top, bottom) if edge in around else None
+        levels, passed = _passed(graph, edge, (source, target), track, middle, spans)
         levels[-1] += offsets[edge]
         routes.append(curve(ends[source], begins[target], levels, passed))
     outer = [level_of(track, top, bottom) for track in around.values()]
@@ -118,3 +112,20 @@ def layout(
         ),
         tuple(tuple(point(x, y) for x, y in route) for route in routes),
     )
+
+
+def _passed(
+    graph: Layers,
+    edge: int,
+    between: tuple[int, int],
+    track: float | None,
+    middle: list[float],
+    spans: list[tuple[float, float]],
+) -> tuple[list[float], list[tuple[float, float]]]:
+    """Return the levels at which an edge passes the strips, on its track if it has one, and these."""
+    source, target = between
+    first, last = graph.rank[source], graph.rank[target]
+    if track is None:
+        return [middle[item] for item in graph.chains[edge]], spans[first : last + 1]
+    levels = [middle[source], track, track, middle[target]]
+    return levels, [spans[first], spans[first + 1], spans[last - 1], spans[last]]

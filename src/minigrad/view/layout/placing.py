@@ -3,7 +3,7 @@
 Each item wants to lie level with its neighbours; the items of a layer keep their order and their
 distance. For one layer with its neighbours fixed, the best compromise (least squares) is found
 exactly by pooling adjacent violators; sweeping over the layers settles the whole. At last, long
-edges are pulled straight where there is room.
+edges are pulled straight where there is a gap.
 
 Start at `place`.
 """
@@ -150,18 +150,18 @@ def _pool(wanted: list[float], weights: list[float], distances: list[float]) -> 
 def _straighten(
     graph: Layers, rows: list[Row], middle: list[float], offsets: Sequence[float]
 ) -> None:
-    """Let each long edge run level past as many layers as the room between the others allows."""
+    """Let each long edge run level past as many layers as the gaps between the others allow."""
     position = positions(graph, graph.layers)
     for chain, offset in zip(graph.chains, offsets, strict=True):
         slots = chain[1:-1]
-        room = [_room(rows[graph.rank[slot]], position[slot], middle) for slot in slots]
+        gaps = [_gap(rows[graph.rank[slot]], position[slot], middle) for slot in slots]
         start = 0
         wish = middle[chain[0]] if slots else 0.0
         while start < len(slots):
-            low, high = room[start]
+            low, high = gaps[start]
             stop = start + 1
             while stop < len(slots):
-                lower, upper = max(low, room[stop][0]), min(high, room[stop][1])
+                lower, upper = max(low, gaps[stop][0]), min(high, gaps[stop][1])
                 if lower > upper:
                     break
                 low, high = lower, upper
@@ -174,7 +174,7 @@ def _straighten(
             start = stop
 
 
-def _room(row: Row, place: int, middle: list[float]) -> tuple[float, float]:
+def _gap(row: Row, place: int, middle: list[float]) -> tuple[float, float]:
     """Return how far up and down an item can move without coming too close to its neighbours."""
     layer, distances = row
     low = middle[layer[place - 1]] + distances[place] if place else -inf

@@ -1,7 +1,7 @@
 """In which layer a box stands: as close to its neighbours as the direction of the edges allows.
 
 Every edge leads from a layer to a later one. Among all ways to do that we want a short total length
-of edges, because an edge that passes a layer takes room there and is one more thing to cross.
+of edges, because an edge that passes a layer takes a slot there and is one more thing to cross.
 
 Start at `assign`: everything first stands right before its earliest user, then groups move where
 that shortens the edges.
@@ -83,16 +83,16 @@ def _pull(
         if len(group) > largest:
             return False
     gain = 0
-    room = len(rank)
+    gap = len(rank)
     for member in group:
         for other in ahead[member]:
             if other not in inside:
                 gain += 1
-                room = min(room, (rank[other] - rank[member]) * step - 1)
+                gap = min(gap, (rank[other] - rank[member]) * step - 1)
         for other in behind[member]:
             gain -= other not in inside
     if gain <= 0:
         return False
     for member in group:
-        rank[member] += step * room
+        rank[member] += step * gap
     return True

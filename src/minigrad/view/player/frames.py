@@ -16,7 +16,7 @@ from ...core.graph import topological_order
 from ...core.names import brief, name_of, owner, plural, short_name
 from ..scene import Scene
 
-__all__ = ["play_of", "room_for"]
+__all__ = ["play_of", "widths_of"]
 
 TOP = 6  # paths listed for a variable
 
@@ -44,15 +44,15 @@ def play_of(root: Any, scene: Scene) -> dict[str, Any]:
     }
 
 
-def room_for(play: dict[str, Any]) -> list[tuple[int, int]]:
+def widths_of(play: dict[str, Any]) -> list[tuple[int, int]]:
     """Return the columns that each unit's data and grad need at most in the play."""
-    room = [[len(unit["data"]), len(unit["grad"])] for unit in play["units"]]
+    widths = [[len(unit["data"]), len(unit["grad"])] for unit in play["units"]]
     for frame in play["forward"] + play["right"] + play["broken"]:
         for change in frame["changes"]:
             column = 0 if change["field"] == "data" else 1
-            widest = room[change["unit"]]
+            widest = widths[change["unit"]]
             widest[column] = max(widest[column], len(change["text"]))
-    return [(data, grad) for data, grad in room]
+    return [(data, grad) for data, grad in widths]
 
 
 def _unit(node: Any, explanation: Explanation) -> dict[str, Any]:

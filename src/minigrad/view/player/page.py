@@ -99,14 +99,14 @@ _PLAY = (
 
 
 def page_of(
-    scene: Scene, play: dict[str, Any], room: Sequence[tuple[int, int]], rankdir: str = "LR"
+    scene: Scene, play: dict[str, Any], widths: Sequence[tuple[int, int]], rankdir: str = "LR"
 ) -> str:
     """Make the page with the player."""
     script = _script()
     body = _PLAYER.substitute(
         **_names(scene),
         buttons="\n".join(_button(name) for name in _ICONS),
-        picture=svg_of(scene, rankdir, is_live=True, has_style=False, room=room),
+        picture=svg_of(scene, rankdir, is_live=True, has_style=False, widths=widths),
         play=_inert(play),
         script=script,
     )
