@@ -21,8 +21,9 @@ import minigrad
 from minigrad import NonFiniteError, NotDifferentiableError, Value, grad, nn, no_grad, strict
 from minigrad.check.gradcheck import ORACLES, GradcheckReport, Row, gradcheck
 from minigrad.check.gradcheck.differences import extrapolate, slope
-from minigrad.check.gradcheck.replay import COMPLEX, complex_gradient, jax_gradient, torch_gradient
+from minigrad.check.gradcheck.oracles import complex_gradient, jax_gradient, torch_gradient
 from minigrad.core.ops import TABLE
+from minigrad.maths.complex import COMPLEX
 from minigrad.scalar import apply
 
 EXACT = ["complex", "forward"]  # and, where they are installed, torch and jax

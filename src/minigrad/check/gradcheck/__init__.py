@@ -33,7 +33,7 @@ from ...core.strict import same
 from ...nn import Module
 from ...scalar import Value
 from .differences import Slope, slope
-from .replay import complex_gradient, jax_gradient, torch_gradient
+from .oracles import complex_gradient, jax_gradient, torch_gradient
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -213,47 +213,45 @@ def _rows(case: _Case, name: str, tolerance: float | None) -> Iterator[Row]:
 
 
 def _row(case: _Case, k: int, name: str, theirs: float, given: float | None, note: str) -> Row:
-    """Compare one derivative. Where an oracle disagrees, the differences are heard as well.
-
-    They measure `f` itself: they know of kinks, where an oracle's convention may be another than
-    ours, and whether it is the oracle that is wrong (PyTorch's `atan2` is 0 at 1e200).
-    """
+    """Compare one derivative with an oracle's; where they disagree, with the differences."""
     ours, asked, error = case.ours[k], name, 0.0
-    tolerance = given or (1e-6 if name == "differences" else 1e-9)
-    ok = name != "differences" and _agree(ours, theirs, tolerance)
+    ok = name != "differences" and _agree(ours, theirs, given or 1e-9)
     if not ok:
-        found = case.slope(k)
-        error = found.error
-        if not _agree(theirs, found.value, 1e-6, error):
-            if name != "differences":
-                note = note or f"{name} says {brief(theirs)}"
-            asked, theirs, tolerance = "differences", found.value, given or 1e-6
-        exactly = _agree(ours, theirs, tolerance)
-        ok = exactly or _agree(ours, theirs, tolerance, error + case.rounding(k))
-        if found.has_kink:
-            low, high = sorted((found.left, found.right))
-            ok = ok or low <= ours <= high
-            note = f"kink: slopes {brief(found.left)} and {brief(found.right)}"
-        elif ok and not exactly:
-            note = "within rounding errors"
+        asked, theirs, error, ok, note = _second_opinion(case, k, name, theirs, given, note)
     if not (isfinite(ours) and isfinite(theirs)):
         note = "not finite"
     off = 0.0 if same(ours, theirs) else abs(ours - theirs)
     off = inf if math.isnan(off) else off
-    size = max(abs(ours), abs(theirs))
-    return Row(
-        case.names[k],
-        case.leaves[k].data,
-        asked,
-        ours,
-        theirs,
-        absolute=off,
-        relative=off / size if 0.0 < off < inf else off,
-        ulp=off / math.ulp(theirs) if 0.0 < off < inf else off,
-        oracle_error=error,
-        ok=ok,
-        note=note,
-    )
+    is_finite = 0.0 < off < inf
+    relative = off / max(abs(ours), abs(theirs)) if is_finite else off
+    ulp = off / math.ulp(theirs) if is_finite else off
+    here = case.leaves[k].data
+    return Row(case.names[k], here, asked, ours, theirs, off, relative, ulp, error, ok, note)
+
+
+def _second_opinion(
+    case: _Case, k: int, name: str, theirs: float, given: float | None, note: str
+) -> tuple[str, float, float, bool, str]:
+    """Hear the differences as well: who is right, what they say, how far off, the verdict, why.
+
+    They measure `f` itself: they know of kinks, where an oracle's convention may be another than
+    ours, and whether it is the oracle that is wrong (PyTorch's `atan2` is 0 at 1e200).
+    """
+    ours, found = case.ours[k], case.slope(k)
+    tolerance = given or (1e-6 if name == "differences" else 1e-9)
+    if not _agree(theirs, found.value, 1e-6, found.error):
+        if name != "differences":
+            note = note or f"{name} says {brief(theirs)}"
+        name, theirs, tolerance = "differences", found.value, given or 1e-6
+    exactly = _agree(ours, theirs, tolerance)
+    ok = exactly or _agree(ours, theirs, tolerance, found.error + case.rounding(k))
+    if found.has_kink:
+        low, high = sorted((found.left, found.right))
+        ok = ok or low <= ours <= high
+        note = f"kink: slopes {brief(found.left)} and {brief(found.right)}"
+    elif ok and not exactly:
+        note = "within rounding errors"
+    return name, theirs, found.error, ok, note
 
 
 def _agree(a: float, b: float, tolerance: float, error: float = 0.0) -> bool:
@@ -334,8 +332,8 @@ class _Case:
         rates = {id(self.leaves[k]): 1.0}
         for node, adjoint, pairs in self.nodes:
             for operand, partial in pairs:
-                share = abs(partial * adjoint)
-                spread[id(operand)] = spread.get(id(operand), 0.0) + share
+                size = abs(partial * adjoint)
+                spread[id(operand)] = spread.get(id(operand), 0.0) + size
             moving = [(rates[id(x)], d) for x, d in pairs if rates[id(x)]]
             rates.setdefault(id(node), sum(rate * d for rate, d in moving))
         found = [abs(rate) * spread.get(node, 0.0) for node, rate in rates.items()]

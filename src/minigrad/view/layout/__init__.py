@@ -122,7 +122,7 @@ def _passed(
     middle: list[float],
     spans: list[tuple[float, float]],
 ) -> tuple[list[float], list[tuple[float, float]]]:
-    """Return the levels at which an edge passes the strips, on its track if it has one, and these."""
+    """Return the levels of an edge, those of its track if it has one, and the strips it passes."""
     source, target = between
     first, last = graph.rank[source], graph.rank[target]
     if track is None:

@@ -10,17 +10,16 @@ Start at `replay`.
 
 from __future__ import annotations
 
-import cmath
 import importlib
 import math
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 from ...core.graph import topological_order
 from ...core.ops import TABLE
 from ...errors import NotDifferentiableError
 from ...maths.arrays import ArrayMath
+from ...maths.complex import COMPLEX, Ordered, plain
 from ...scalar import Value
 
 __all__ = ["complex_gradient", "jax_gradient", "replay", "torch_gradient"]
@@ -119,7 +118,7 @@ def _complex_slope(root: Value, leaves: Sequence[Value], moving: Value) -> float
     step = _complex_step(moving.data)
     numbers = [Ordered(complex(x.data, step if x is moving else 0.0)) for x in leaves]
     try:
-        result = _plain(replay(root, leaves, numbers, COMPLEX))
+        result = plain(replay(root, leaves, numbers, COMPLEX))
     except (ArithmeticError, ValueError):
         return math.nan
     is_real = math.isclose(result.real, root.data, rel_tol=1e-9, abs_tol=1e-300)
@@ -130,101 +129,3 @@ def _complex_slope(root: Value, leaves: Sequence[Value], moving: Value) -> float
 def _complex_step(x: float) -> float:
     """Return a step whose square is lost beside x, if it can be, without being subnormal itself."""
     return max(1e-40 * abs(x), min(1e-8 * abs(x), 1e-300)) or 1e-40
-
-
-def _plain(x: Any) -> complex:
-    return x.z if isinstance(x, Ordered) else complex(x)
-
-
-class Ordered:
-    """A complex number that rules may compare: by its real part."""
-
-    __slots__ = ("z",)
-
-    def __init__(self, z: complex) -> None:
-        self.z = z
-
-    def __neg__(self) -> Ordered:
-        return Ordered(-self.z)
-
-    def __add__(self, other: Any) -> Ordered:
-        return Ordered(self.z + _plain(other))
-
-    def __sub__(self, other: Any) -> Ordered:
-        return Ordered(self.z - _plain(other))
-
-    def __mul__(self, other: Any) -> Ordered:
-        return Ordered(self.z * _plain(other))
-
-    def __rsub__(self, other: Any) -> Ordered:
-        return Ordered(_plain(other) - self.z)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __lt__(self, other: Any) -> bool:
-        return self.z.real < _plain(other).real
-
-    def __le__(self, other: Any) -> bool:
-        return self.z.real <= _plain(other).real
-
-    def __gt__(self, other: Any) -> bool:
-        return self.z.real > _plain(other).real
-
-    def __ge__(self, other: Any) -> bool:
-        return self.z.real >= _plain(other).real
-
-
-def _on_complex(function: Callable[..., complex]) -> Callable[..., Ordered]:
-    return lambda *xs: Ordered(function(*map(_plain, xs)))
-
-
-def _expm1(z: complex) -> complex:
-    half = math.sin(z.imag / 2)
-    real = math.expm1(z.real) * math.cos(z.imag) - 2 * half * half
-    return complex(real, math.exp(z.real) * math.sin(z.imag))
-
-
-def _log1p(z: complex) -> complex:
-    sideways = z.imag / (1 + z.real)
-    real = math.log1p(z.real) + math.log1p(sideways * sideways) / 2
-    return complex(real, math.atan2(z.imag, 1 + z.real))
-
-
-def _hypot(a: complex, b: complex) -> complex:
-    size = max(abs(a.real), abs(b.real))  # the squares must not overflow
-    return size * cmath.sqrt((a / size) ** 2 + (b / size) ** 2)
-
-
-def _atan2(y: complex, x: complex) -> complex:
-    turned = abs(y.real) > abs(x.real)
-    z = -cmath.atan(x / y) if turned else cmath.atan(y / x)
-    quarters = round((math.atan2(y.real, x.real) - z.real) / (math.pi / 2))
-    return z + quarters * (math.pi / 2)
-
-
-def _missing(name: str) -> Callable[..., Ordered]:
-    def refuse(*_: Any) -> Ordered:
-        raise NotImplementedError(f"Python has no {name} of complex numbers")
-
-    return refuse
-
-
-_SAME = ("exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
-COMPLEX = SimpleNamespace(
-    **{name: _on_complex(getattr(cmath, name)) for name in _SAME},
-    abs=_on_complex(lambda z: -z if z.real < 0 else z),
-    expm1=_on_complex(_expm1),
-    log1p=_on_complex(_log1p),
-    hypot=_on_complex(_hypot),
-    atan2=_on_complex(_atan2),
-    pow=_on_complex(lambda x, n: x**n),
-    div=_on_complex(lambda a, b: a / b),
-    erf=_missing("erf"),
-    erfc=_missing("erfc"),
-    where=lambda condition, a, b: a if condition else b,
-    usually=lambda holds, usual, otherwise: usual if holds else otherwise(),
-    rows={},
-    equal=lambda a, b: _plain(a).real == _plain(b).real,
-    number=lambda x: _plain(x).real,
-    sum=lambda terms: sum(terms, Ordered(0j)),
-)
