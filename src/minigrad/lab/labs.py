@@ -22,6 +22,7 @@ __all__ = ["LABS", "LANGUAGES", "Lab", "Measured", "differences", "language", "s
 
 HERE = Path(__file__).resolve().parent
 LANGUAGES = ("en", "es")
+GROWN = "engines/grown.py"
 SECTIONS = ("hypothesis", "change", "run", "see", "diagnose", "repair", "lesson")
 
 Number = float | str  # an error counts as a result: "OverflowError"
@@ -39,7 +40,7 @@ class Lab:
 
     def engine_source(self) -> str:
         """Return the engine as the learner gets it: sound."""
-        return _read(self.engine)
+        return _grown() if self.engine == GROWN else _read(self.engine)
 
     def probe_paths(self) -> list[Path]:
         """Where the experiments are: the lab's own, and what every whole engine must get right."""
@@ -88,6 +89,16 @@ def _read(path: str) -> str:
     return (HERE / path).read_text(encoding="utf-8")
 
 
+def _grown() -> str:
+    """Return the seventh version with other methods for its backward pass, and a training loop."""
+    seventh = _read("versions/v7.py")
+    opening, methods, loop = _read(GROWN).split("\n\n\n")
+    methods = methods[methods.index("    def backward") :]
+    before = seventh[seventh.index("import math") : seventh.index("    def backward")]
+    after = seventh[seventh.index("    def __neg__") :]
+    return f"{opening}\n\n{before}{methods}\n\n{after}\n\n{loop}"
+
+
 @cache
 def _right(probe: str) -> Measured:
     """Read RIGHT from a probe, which cannot be imported: there is no engine here."""
@@ -118,7 +129,7 @@ LABS: dict[str, Lab] = {
         ),
         Lab(
             "zero_grad",
-            "engines/grown.py",
+            GROWN,
             {"training": {"w1": 1.5, "w2": 3.75, "w3": 5.625, "w4": 6.1875, "w5": 5.15625}},
         ),
         Lab(
@@ -135,14 +146,14 @@ LABS: dict[str, Lab] = {
         ),
         Lab(
             "stale",
-            "engines/grown.py",
+            GROWN,
             {
                 "again": {"1st": 3.0, "2nd": 9.0, "3rd": 18.0},
                 "deep": {"1st": 1.0, "2nd": 11.0, "3rd": 66.0, "4th": 286.0},
             },
         ),
         Lab("set", "engines/edges.py", {"twice": {"a": 1.0}, "square": {"a": 3.0}}, ("diamond",)),
-        Lab("recursion", "engines/grown.py", {"long": {"x": "RecursionError"}}),
+        Lab("recursion", GROWN, {"long": {"x": "RecursionError"}}),
         Lab(
             "overflow",
             "versions/v7.py",
