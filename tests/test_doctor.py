@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from sound_engines import HEALTHY, source
 from typer.testing import CliRunner
 
 import minigrad
@@ -19,7 +20,7 @@ from minigrad.check.doctor.catalogue import CATALOGUE, FAULTS
 from minigrad.check.doctor.lines import likely_line
 from minigrad.check.doctor.probes import PROBES, expected
 from minigrad.check.doctor.scripts import Script
-from minigrad.check.doctor.signatures import HEALTHY, STYLES, patient, signatures, source
+from minigrad.check.doctor.signatures import STYLES, patient, signatures
 from minigrad.cli import app
 
 

@@ -10,6 +10,7 @@ import itertools
 import json
 
 import pytest
+from sound_engines import HEALTHY, source
 
 import minigrad
 from minigrad.check import diagnose
@@ -18,7 +19,7 @@ from minigrad.check.doctor.answers import examine_stranger, understand
 from minigrad.check.doctor.catalogue import CATALOGUE, FAULTS
 from minigrad.check.doctor.probes import FIRST, PROBES, drawn, expected
 from minigrad.check.doctor.recognise import recognise
-from minigrad.check.doctor.signatures import HEALTHY, patient, signature, signatures, source
+from minigrad.check.doctor.signatures import patient, signature, signatures
 
 BROKEN = source("closure").replace(".grad += ", ".grad = ")
 

@@ -21,7 +21,6 @@ from .run_probes import Outcome, run_all
 from .scripts import Probe
 
 __all__ = [
-    "HEALTHY",
     "STYLES",
     "Signatures",
     "load",
@@ -32,7 +31,6 @@ __all__ = [
 ]
 
 FOLDER = Path(__file__).with_name("sound")
-HEALTHY = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
 MAY_REFUSE = ("maybe", "left")
 
 
