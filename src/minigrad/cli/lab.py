@@ -15,9 +15,9 @@ from ..core.names import brief
 from ..core.terminal import put, put_json, put_table
 from ..lab import versions as all_versions
 from ..lab import workspace as labs_folder
-from ..lab.labs import LABS, LANGUAGES, language
+from ..lab.labs import LABS
 from ..lab.phrases import say
-from ..lab.workspace import Difference, LabError, Progress
+from ..lab.workspace import Difference, LabError, Progress, checked_language
 from .options import AsJson
 from .reporting import reported
 
@@ -40,19 +40,13 @@ Folder = Annotated[
 _reported = reported("lab", LabError, ValueError)
 
 
-def _language(lang: str | None) -> str:
-    if lang is not None and lang not in LANGUAGES:
-        raise LabError(say("en", "no language", code=lang, langs=", ".join(LANGUAGES)))
-    return lang or language()
-
-
 @app.callback(invoke_without_command=True)
 @_reported
 def _list(context: typer.Context, lang: Lang = None, as_json: AsJson = False) -> None:
     """List the labs, or run one of the commands below."""
     if context.invoked_subcommand is not None:
         return
-    lang = _language(lang)
+    lang = checked_language(lang)
     if as_json:
         put_json([{"lab": lab.name, "title": lab.title(lang)} for lab in LABS.values()])
         return
@@ -82,7 +76,7 @@ def _break(
     if as_json:
         put_json({"lab": name, "folder": str(made), "state": "started"})
         return
-    lang = _language(lang)
+    lang = checked_language(lang)
     put(say(lang, "made", folder=made))
     put(say(lang, "first", folder=made))
 
@@ -125,7 +119,7 @@ def _versions(
     as_json: AsJson = False,
 ) -> None:
     """List the seven versions of Value, print one, or print what changed in it."""
-    lang = _language(lang)
+    lang = checked_language(lang)
     chosen = all_versions.VERSIONS if number is None else (all_versions.get(number),)
     if as_json:
         put_json([_version_row(v, lang, diff) for v in chosen])

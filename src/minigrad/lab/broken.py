@@ -160,78 +160,39 @@ _ROWS = (
     Fault("overwrite_add", "= instead of += in +", overwrites=_in("add")),
     Fault("overwrite_mul", "= instead of += in *", overwrites=_in("mul")),
     Fault("overwrite_tanh", "= instead of += in tanh", overwrites=_in("tanh")),
-    Fault(
-        "same_object",
-        "= instead of += where both operands are the same Value",
-        overwrites=_same_operands,
-    ),
+    Fault("same_object", "= instead of += where both operands are the same Value",
+          overwrites=_same_operands),
     Fault("forward_order", "nodes run from the leaves to the result", order=lambda order: order),
-    Fault(
-        "breadth_first",
-        "no topological sort: nodes run level by level, as first met",
-        order=_breadth_first,
-    ),
-    Fault(
-        "insertion_order",
-        "no topological sort: a node runs as soon as it is first met on the way down",
-        order=_depth_first,
-    ),
-    Fault(
-        "plain_recursion",
-        "plain recursion: a node runs again each time it is met",
-        order=_every_time_met,
-    ),
-    Fault(
-        "set_prev", "_prev is a set: an operand that is used twice counts once", counts_once=True
-    ),
+    Fault("breadth_first", "no topological sort: nodes run level by level, as first met",
+          order=_breadth_first),
+    Fault("insertion_order",
+          "no topological sort: a node runs as soon as it is first met on the way down",
+          order=_depth_first),
+    Fault("plain_recursion", "plain recursion: a node runs again each time it is met",
+          order=_every_time_met),
+    Fault("set_prev", "_prev is a set: an operand that is used twice counts once",
+          counts_once=True),
     Fault("missing_seed", "nobody sets the grad of the result to 1", begin=_without_seed),
     Fault("seed_zero", "the grad of the result is set to 0 instead of 1", begin=_seed_of_zero),
-    Fault(
-        "stale_interior",
-        "a second backward() starts with the interior grads of the first",
-        begin=_stale,
-    ),
-    Fault(
-        "zeroing",
-        "backward() sets all grads to zero first: nothing adds up over calls",
-        begin=_zeroed,
-    ),
-    Fault(
-        "mul_own",
-        "the derivative of a*b with respect to a is taken to be a",
-        local=_for("mul", _own_operand),
-    ),
-    Fault(
-        "pow_not_lowered",
-        "the derivative of x**n is taken to be n * x**n",
-        local=_for("pow", _exponent_not_lowered),
-    ),
-    Fault(
-        "div_sign",
-        "the derivative of a/b with respect to b has the wrong sign",
-        local=_for("div", lambda node, position, local: -local if position else local),
-    ),
-    Fault(
-        "wrong_sub",
-        "the derivative of a-b with respect to b is taken to be 1",
-        local=_for("sub", lambda node, position, local: 1.0),
-    ),
-    Fault(
-        "tanh_linear",
-        "the derivative of tanh is taken to be 1 - t instead of 1 - t**2",
-        local=_for("tanh", lambda node, position, local: 1.0 - node.data),
-    ),
-    Fault(
-        "exp_input",
-        "the derivative of exp(x) is taken to be x",
-        local=_for("exp", _own_operand),
-    ),
-    Fault(
-        "relu_always",
-        "the derivative of relu is taken to be 1 everywhere",
-        local=_for("relu", lambda node, position, local: 1.0),
-    ),
-)
+    Fault("stale_interior", "a second backward() starts with the interior grads of the first",
+          begin=_stale),
+    Fault("zeroing", "backward() sets all grads to zero first: nothing adds up over calls",
+          begin=_zeroed),
+    Fault("mul_own", "the derivative of a*b with respect to a is taken to be a",
+          local=_for("mul", _own_operand)),
+    Fault("pow_not_lowered", "the derivative of x**n is taken to be n * x**n",
+          local=_for("pow", _exponent_not_lowered)),
+    Fault("div_sign", "the derivative of a/b with respect to b has the wrong sign",
+          local=_for("div", lambda node, position, local: -local if position else local)),
+    Fault("wrong_sub", "the derivative of a-b with respect to b is taken to be 1",
+          local=_for("sub", lambda node, position, local: 1.0)),
+    Fault("tanh_linear", "the derivative of tanh is taken to be 1 - t instead of 1 - t**2",
+          local=_for("tanh", lambda node, position, local: 1.0 - node.data)),
+    Fault("exp_input", "the derivative of exp(x) is taken to be x",
+          local=_for("exp", _own_operand)),
+    Fault("relu_always", "the derivative of relu is taken to be 1 everywhere",
+          local=_for("relu", lambda node, position, local: 1.0)),
+)  # fmt: skip
 _BY_NAME = {fault.name: fault for fault in _ROWS}
 FAULTS: dict[str, str] = {fault.name: fault.says for fault in _ROWS}
 

@@ -117,7 +117,7 @@ def start(
     A folder with something in it is refused; with `force` the files of the lab are written into it,
     and what the learner has changed of them is kept under another name.
     """
-    lang = _checked_language(lang)
+    lang = checked_language(lang)
     lab = get(name, lang)
     target = Path(f"lab-{name}" if folder is None else folder)
     if target.exists() and not target.is_dir():
@@ -188,7 +188,7 @@ def reset(folder: str | Path | None = None, *, lang: str | None = None) -> Resto
 
 def find_folder(folder: str | Path | None = None, lang: str | None = None) -> Path:
     """Return the folder of a lab: the one named, this one, or the only one that lies in here."""
-    lang = _checked_language(lang)
+    lang = checked_language(lang)
     if folder is not None or (Path() / MEMORY).is_file():
         target = Path() if folder is None else Path(folder)
         if not (target / MEMORY).is_file():
@@ -202,7 +202,8 @@ def find_folder(folder: str | Path | None = None, lang: str | None = None) -> Pa
     return found[0]
 
 
-def _checked_language(lang: str | None) -> str:
+def checked_language(lang: str | None) -> str:
+    """Return the language that is asked for, or else the system's."""
     if lang is not None and lang not in LANGUAGES:
         raise LabError(say("en", "no language", code=lang, langs=", ".join(LANGUAGES)))
     return lang or language()
@@ -261,7 +262,7 @@ def _recall(folder: Path, lang: str | None) -> tuple[str, str, str, Measured]:
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         is_known = False
     if not is_known:
-        raise LabError(say(_checked_language(lang), "damaged", folder=folder))
+        raise LabError(say(checked_language(lang), "damaged", folder=folder))
     return name, own_lang, state, seen
 
 

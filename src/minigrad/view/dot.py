@@ -11,6 +11,8 @@ record. HTML-like labels, which can smuggle a link into a picture, are never use
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import shutil
 import webbrowser
@@ -60,75 +62,42 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
             write_atomically(path, self.source.encode(self.encoding))
         return path
 
-    def pipe(
-        self,
-        format: str | None = None,  # noqa: A002 - here and below: Graphviz's own parameters
-        renderer: str | None = None,
-        formatter: str | None = None,
-        neato_no_op: bool | int | None = None,
-        quiet: bool = False,
-        *,
-        engine: str | None = None,
-        encoding: str | None = None,
-    ) -> Any:
+    @functools.wraps(graphviz.Digraph.pipe, assigned=())  # its parameters are Graphviz's own
+    def pipe(self, *args: Any, **options: Any) -> Any:
         """Return the picture as bytes, or as text if an `encoding` is given."""
-        if shutil.which(engine or self.engine):
-            return super().pipe(
-                format=format,
-                renderer=renderer,
-                formatter=formatter,
-                neato_no_op=neato_no_op,
-                quiet=quiet,
-                engine=engine,
-                encoding=encoding,
-            )
-        svg = self._own_svg(format or self.format, renderer or formatter)
-        return svg.encode().decode(encoding) if encoding else svg.encode()
+        if shutil.which(options.get("engine") or self.engine):
+            return super().pipe(*args, **options)
+        given = _given(graphviz.Digraph.pipe, args, options)
+        svg = self._own_svg(given["format"] or self.format, given)
+        return svg.encode().decode(given["encoding"]) if given["encoding"] else svg.encode()
 
-    def render(
-        self,
-        filename: str | os.PathLike[str] | None = None,
-        directory: str | os.PathLike[str] | None = None,
-        view: bool = False,
-        cleanup: bool = False,
-        format: str | None = None,  # noqa: A002
-        *,
-        outfile: str | os.PathLike[str] | None = None,
-        raise_if_result_exists: bool = False,
-        **options: Any,
-    ) -> str:
+    @functools.wraps(graphviz.Digraph.render, assigned=())
+    def render(self, *args: Any, **options: Any) -> str:
         """Write the source and the picture beside it; return the picture's path."""
         if shutil.which(options.get("engine") or self.engine):
-            path: str = super().render(
-                filename=filename,
-                directory=directory,
-                view=view,
-                cleanup=cleanup,
-                format=format,
-                outfile=outfile,
-                raise_if_result_exists=raise_if_result_exists,
-                **options,
-            )
-            return path
-        wanted = format or (Path(outfile).suffix[1:] if outfile is not None else self.format)
-        svg = self._own_svg(wanted, options.get("renderer") or options.get("formatter"))
+            return str(super().render(*args, **options))
+        given = _given(graphviz.Digraph.render, args, options)
+        filename, directory, outfile = (given[k] for k in ("filename", "directory", "outfile"))
+        ending = Path(outfile).suffix[1:] if outfile is not None else self.format
+        svg = self._own_svg(given["format"] or ending, given)
         if outfile is not None:  # as Graphviz's own does it
             outfile = Path(self.directory, outfile) if directory is None else Path(outfile)
             filename = filename or outfile.with_suffix(".gv").name
         folder = Path(self.directory if directory is None else directory)
         target = outfile or Path(folder, f"{filename or self.filename}.svg")
-        if raise_if_result_exists and Path(target).exists():
+        if given["raise_if_result_exists"] and Path(target).exists():
             raise graphviz.FileExistsError(f"the output file exists: {os.fspath(target)!r}")
         # Nothing is written before all that can be refused has been.
         source = self.save(filename, directory=directory)
         write_atomically(target, svg)
-        if cleanup:
+        if given["cleanup"]:
             os.remove(source)
-        if view:
+        if given["view"]:
             webbrowser.open(Path(target).resolve().as_uri())
         return os.fspath(target)
 
-    def _own_svg(self, wanted: str, renderer: str | None) -> str:
+    def _own_svg(self, wanted: str, given: dict[str, Any]) -> str:
+        renderer = given["renderer"] or given["formatter"]
         if wanted != "svg" or renderer:
             kind = f"{wanted}:{renderer}" if renderer else wanted or "such"
             raise GraphvizMissingError(
@@ -141,6 +110,13 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
                 f"change; its dot program is not on the PATH. {_REMEDY}."
             )
         return svg_of(self._scene, self._rankdir)
+
+
+def _given(method: Any, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call of Graphviz's by their names."""
+    bound = inspect.signature(method).bind(None, *args, **options)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 _REMEDY = "Install it (apt install graphviz, brew install graphviz, conda install graphviz)"

@@ -42,44 +42,21 @@ def _row(number: int, name: str, en: str, es: str) -> Version:
 
 
 VERSIONS = (
-    _row(1, "data", "a number in a box", "un número en una caja"),
-    _row(
-        2,
-        "children",
-        "operations make new Values, which remember their children",
-        "las operaciones crean Values nuevos, que recuerdan a sus hijos",
-    ),
-    _row(
-        3,
-        "labels",
-        "names, operations, and a drawing of the expression",
-        "nombres, operaciones y un dibujo de la expresión",
-    ),
-    _row(
-        4,
-        "gradients by hand",
-        "every Value has a grad, and you fill it in",
-        "cada Value tiene un grad, y lo rellenas tú",
-    ),
-    _row(
-        5,
-        "local steps",
-        "each operation leaves a _backward that knows its own step",
-        "cada operación deja un _backward que conoce su propio paso",
-    ),
-    _row(
-        6,
-        "automatic order",
-        "backward() sorts the graph by itself, and has the famous bug",
-        "backward() ordena el grafo por sí solo, y trae el famoso error",
-    ),
-    _row(
-        7,
-        "accumulation",
-        "+= instead of =, so that gradients add up",
-        "+= en lugar de =, para que los gradientes se sumen",
-    ),
-)
+    _row(1, "data", "a number in a box",
+         "un número en una caja"),
+    _row(2, "children", "operations make new Values, which remember their children",
+         "las operaciones crean Values nuevos, que recuerdan a sus hijos"),
+    _row(3, "labels", "names, operations, and a drawing of the expression",
+         "nombres, operaciones y un dibujo de la expresión"),
+    _row(4, "gradients by hand", "every Value has a grad, and you fill it in",
+         "cada Value tiene un grad, y lo rellenas tú"),
+    _row(5, "local steps", "each operation leaves a _backward that knows its own step",
+         "cada operación deja un _backward que conoce su propio paso"),
+    _row(6, "automatic order", "backward() sorts the graph by itself, and has the famous bug",
+         "backward() ordena el grafo por sí solo, y trae el famoso error"),
+    _row(7, "accumulation", "+= instead of =, so that gradients add up",
+         "+= en lugar de =, para que los gradientes se sumen"),
+)  # fmt: skip
 
 
 def get(number: int) -> Version:
