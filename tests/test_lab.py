@@ -26,7 +26,7 @@ from minigrad.cli.lab import app
 from minigrad.core import blocks
 from minigrad.core.observers import replacing
 from minigrad.lab import LABS, LabError, broken, versions
-from minigrad.lab.broken import FAULTS, Fault, _play
+from minigrad.lab.broken import FAULTS, BrokenPass, _play
 from minigrad.lab.labs import LANGUAGES, language
 from minigrad.lab.phrases import PHRASES
 from minigrad.lab.workspace import examine, find_folder
@@ -734,7 +734,7 @@ def test_every_fault_shows_somewhere():
 
 def test_without_a_fault_the_pass_is_the_engines():
     """The machinery is sound: a row that mentions nothing gives the same bits as backward()."""
-    sound = Fault("sound", "nothing")
+    sound = BrokenPass("sound", "nothing")
     for seed in range(30):
         program = random_program(seed)
         results, others = (

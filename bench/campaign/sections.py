@@ -107,7 +107,7 @@ def _exact(engine: str, seeds: range, passes: int) -> Tally:
     tally = Tally()
     for seed in seeds:
         if engine in OURS:
-            tally.count(selftest.graph_fault(random_graph(seed), seed, passes))
+            tally.count(selftest.graph_failure(random_graph(seed), seed, passes))
             continue
         graph = random_graph(seed, LESSONS)
         slopes = graph.slopes[: len(graph.inputs)]
@@ -127,7 +127,7 @@ def _compiled_graphs(engine: str, seeds: range) -> Tally:
     tally = Tally()
     for seed in seeds:
         for backend in ["numpy"] + ["native"] * native.available():
-            tally.count(selftest.compiled_fault(random_graph(seed), seed, backend))
+            tally.count(selftest.compiled_failure(random_graph(seed), seed, backend))
     return tally
 
 
@@ -206,7 +206,7 @@ def _readers(engine: str, seeds: range) -> Tally:
 def _forks(engine: str, seeds: range) -> Tally:
     tally = Tally()
     for seed in seeds:
-        found = selftest.fork_fault(seed) if engine in OURS else fork_fault(engine)
+        found = selftest.fork_failure(seed) if engine in OURS else fork_fault(engine)
         tally.count(found)
     return tally
 

@@ -2,7 +2,7 @@
 
 A check is an endless or finite stream of cases: each is None if all was right, or a sentence about
 what was not. What is right comes from exact fractions, differences and what a promise says, never
-from the engine itself. Each check has a share of the time; `examined` takes cases until it is over.
+from the engine itself. Each check has a part of the time; `examined` takes cases until it is over.
 
 Start at `CHECKS`. The long form of the same, with other oracles and counts that are stated
 beforehand, is `python -m bench.campaign` in the source tree.
@@ -120,10 +120,10 @@ def _cpu() -> str:
 def exact_graphs(seed: int) -> Iterator[Case]:
     """Every number and every gradient of random graphs, bit by bit."""
     for k in itertools.count(seed << 32):
-        yield graph_fault(exact.random_graph(k), k)
+        yield graph_failure(exact.random_graph(k), k)
 
 
-def graph_fault(graph: exact.Graph, seed: int, passes: int = 2) -> Case:
+def graph_failure(graph: exact.Graph, seed: int, passes: int = 2) -> Case:
     """Run a graph and its backward pass, more than once: gradients of leaves add up."""
     nodes = exact.run(graph, [Value(float(x)) for x in graph.inputs])
     nodes[-1].backward()
@@ -141,10 +141,10 @@ def compiled_graphs(seed: int) -> Iterator[Case]:
     backends = ["numpy"] + ["native"] * native.available()
     for k in itertools.count(seed << 32):
         graph = exact.random_graph(k)
-        yield from (compiled_fault(graph, k, backend) for backend in backends)
+        yield from (compiled_failure(graph, k, backend) for backend in backends)
 
 
-def compiled_fault(graph: exact.Graph, seed: int, backend: str) -> Case:
+def compiled_failure(graph: exact.Graph, seed: int, backend: str) -> Case:
     """Trace a graph with other numbers, then replay it with its own."""
     function = compile_function(lambda *xs: exact.run(graph, xs)[-1], backend=backend)
     inputs = [float(x) for x in graph.inputs]
@@ -165,10 +165,10 @@ def slopes(seed: int) -> Iterator[Case]:
                 continue
             count = op.arity or 2 * rng.randint(1, 3)
             domain = op.domain * count if op.arity is None else op.domain
-            yield slope_fault(op.name, [rng.uniform(low, high) for low, high in domain])
+            yield slope_failure(op.name, [rng.uniform(low, high) for low, high in domain])
 
 
-def slope_fault(name: str, numbers: list[float]) -> Case:
+def slope_failure(name: str, numbers: list[float]) -> Case:
     """Compare an operation's derivatives with differences of its values and of its slopes."""
     op = OPS[name]
 
@@ -221,7 +221,7 @@ def threads(seed: int) -> Iterator[Case]:
         found: list[Case] = []
 
         def work(start: int, found: list[Case] = found) -> None:
-            found.extend(graph_fault(exact.random_graph(s), s) for s in range(start, start + 8))
+            found.extend(graph_failure(exact.random_graph(s), s) for s in range(start, start + 8))
 
         workers = [threading.Thread(target=work, args=(k + 8 * n,), daemon=True) for n in range(4)]
         for worker in workers:
@@ -238,10 +238,10 @@ def forks(seed: int) -> Iterator[Case]:
     if not hasattr(os, "fork") or sys.platform == "darwin":
         return  # macOS's own libraries do not survive a fork with threads
     for k in range(seed << 32, (seed << 32) + _FORKS):
-        yield fork_fault(k)
+        yield fork_failure(k)
 
 
-def fork_fault(seed: int) -> Case:
+def fork_failure(seed: int) -> Case:
     """Fork in the middle of a hand-written step of another thread's pass."""
     inside, forked = threading.Event(), threading.Event()
     x = Value(2.0)
@@ -263,7 +263,7 @@ def fork_fault(seed: int) -> Case:
     if child == 0:
         is_right = False
         try:
-            is_right = graph_fault(exact.random_graph(seed), seed) is None
+            is_right = graph_failure(exact.random_graph(seed), seed) is None
         finally:
             os._exit(0 if is_right else 1)
     forked.set()
@@ -293,10 +293,10 @@ def interrupts(seed: int) -> Iterator[Case]:
     """A pass that is interrupted at a node changes no gradient, and the next pass works."""
     for k in itertools.count(seed << 32):
         graph = exact.random_graph(k)
-        yield from (interrupt_fault(graph, k, at) for at in range(len(graph.steps)))
+        yield from (interrupt_failure(graph, k, at) for at in range(len(graph.steps)))
 
 
-def interrupt_fault(graph: exact.Graph, seed: int, at: int) -> Case:
+def interrupt_failure(graph: exact.Graph, seed: int, at: int) -> Case:
     """Put a hand-written step behind one node, and have it interrupted once."""
     leaves = [Value(float(x)) for x in graph.inputs]
     is_first, calls = True, 0

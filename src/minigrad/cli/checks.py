@@ -60,9 +60,9 @@ def selftest(
 
     from ..check import selftest as checks  # it brings NumPy along, which no other command needs
 
-    share = seconds / len(checks.CHECKS)
+    each = seconds / len(checks.CHECKS)
     outcomes = [
-        checks.examined(name, share, seed)
+        checks.examined(name, each, seed)
         for name in track(checks.CHECKS, "", console=Console(stderr=True), transient=True)
     ]
     facts = checks.facts()

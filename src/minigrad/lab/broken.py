@@ -3,13 +3,13 @@
     with broken("overwrite"):
         L.backward()                # a -6, b -4, c -2, where 4, -4, -12 is right
 
-A fault is a row, `Fault`: in which order nodes run, what a local derivative is worth, whether a
+A row is a `BrokenPass`: in which order nodes run, what a local derivative is worth, whether a
 contribution is added or replaces what was there, which grads a pass begins with. Whatever a row
 does not mention is done right, and a row that mentions nothing is the engine itself; the tests hold
 it to that. `_play` is the pass, in plain Python; `replacing` puts it in the engine's place, in
 this thread or task only, and only until the block closes.
 
-Start at `Fault`, then `_play`.
+Start at `BrokenPass`, then `_play`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..core.observers import Watcher, replacing
 from ..core.ops import TABLE
 from ..scalar import Value, run_by_hand
 
-__all__ = ["FAULTS", "Fault", "broken"]
+__all__ = ["FAULTS", "BrokenPass", "broken"]
 
 Grads = list[tuple[Value, float]]
 
@@ -48,7 +48,7 @@ def _clean(order: list[Value], previous_grads: Grads) -> Grads:
 
 
 @dataclass(frozen=True)
-class Fault:
+class BrokenPass:
     """What a broken engine does otherwise than a sound one."""
 
     name: str
@@ -156,42 +156,43 @@ def _exponent_not_lowered(node: Value, position: int, local: float) -> float:
 
 
 _ROWS = (
-    Fault("overwrite", "= instead of += in every operation", overwrites=lambda node: True),
-    Fault("overwrite_add", "= instead of += in +", overwrites=_in("add")),
-    Fault("overwrite_mul", "= instead of += in *", overwrites=_in("mul")),
-    Fault("overwrite_tanh", "= instead of += in tanh", overwrites=_in("tanh")),
-    Fault("same_object", "= instead of += where both operands are the same Value",
-          overwrites=_same_operands),
-    Fault("forward_order", "nodes run from the leaves to the result", order=lambda order: order),
-    Fault("breadth_first", "no topological sort: nodes run level by level, as first met",
-          order=_breadth_first),
-    Fault("insertion_order",
-          "no topological sort: a node runs as soon as it is first met on the way down",
-          order=_depth_first),
-    Fault("plain_recursion", "plain recursion: a node runs again each time it is met",
-          order=_every_time_met),
-    Fault("set_prev", "_prev is a set: an operand that is used twice counts once",
-          counts_once=True),
-    Fault("missing_seed", "nobody sets the grad of the result to 1", begin=_without_seed),
-    Fault("seed_zero", "the grad of the result is set to 0 instead of 1", begin=_seed_of_zero),
-    Fault("stale_interior", "a second backward() starts with the interior grads of the first",
-          begin=_stale),
-    Fault("zeroing", "backward() sets all grads to zero first: nothing adds up over calls",
-          begin=_zeroed),
-    Fault("mul_own", "the derivative of a*b with respect to a is taken to be a",
-          local=_for("mul", _own_operand)),
-    Fault("pow_not_lowered", "the derivative of x**n is taken to be n * x**n",
-          local=_for("pow", _exponent_not_lowered)),
-    Fault("div_sign", "the derivative of a/b with respect to b has the wrong sign",
-          local=_for("div", lambda node, position, local: -local if position else local)),
-    Fault("wrong_sub", "the derivative of a-b with respect to b is taken to be 1",
-          local=_for("sub", lambda node, position, local: 1.0)),
-    Fault("tanh_linear", "the derivative of tanh is taken to be 1 - t instead of 1 - t**2",
-          local=_for("tanh", lambda node, position, local: 1.0 - node.data)),
-    Fault("exp_input", "the derivative of exp(x) is taken to be x",
-          local=_for("exp", _own_operand)),
-    Fault("relu_always", "the derivative of relu is taken to be 1 everywhere",
-          local=_for("relu", lambda node, position, local: 1.0)),
+    BrokenPass("overwrite", "= instead of += in every operation", overwrites=lambda node: True),
+    BrokenPass("overwrite_add", "= instead of += in +", overwrites=_in("add")),
+    BrokenPass("overwrite_mul", "= instead of += in *", overwrites=_in("mul")),
+    BrokenPass("overwrite_tanh", "= instead of += in tanh", overwrites=_in("tanh")),
+    BrokenPass("same_object", "= instead of += where both operands are the same Value",
+               overwrites=_same_operands),
+    BrokenPass("forward_order", "nodes run from the leaves to the result",
+               order=lambda order: order),
+    BrokenPass("breadth_first", "no topological sort: nodes run level by level, as first met",
+               order=_breadth_first),
+    BrokenPass("insertion_order",
+               "no topological sort: a node runs as soon as it is first met on the way down",
+               order=_depth_first),
+    BrokenPass("plain_recursion", "plain recursion: a node runs again each time it is met",
+               order=_every_time_met),
+    BrokenPass("set_prev", "_prev is a set: an operand that is used twice counts once",
+               counts_once=True),
+    BrokenPass("missing_seed", "nobody sets the grad of the result to 1", begin=_without_seed),
+    BrokenPass("seed_zero", "the grad of the result is set to 0 instead of 1", begin=_seed_of_zero),
+    BrokenPass("stale_interior", "a second backward() starts with the interior grads of the first",
+               begin=_stale),
+    BrokenPass("zeroing", "backward() sets all grads to zero first: nothing adds up over calls",
+               begin=_zeroed),
+    BrokenPass("mul_own", "the derivative of a*b with respect to a is taken to be a",
+               local=_for("mul", _own_operand)),
+    BrokenPass("pow_not_lowered", "the derivative of x**n is taken to be n * x**n",
+               local=_for("pow", _exponent_not_lowered)),
+    BrokenPass("div_sign", "the derivative of a/b with respect to b has the wrong sign",
+               local=_for("div", lambda node, position, local: -local if position else local)),
+    BrokenPass("wrong_sub", "the derivative of a-b with respect to b is taken to be 1",
+               local=_for("sub", lambda node, position, local: 1.0)),
+    BrokenPass("tanh_linear", "the derivative of tanh is taken to be 1 - t instead of 1 - t**2",
+               local=_for("tanh", lambda node, position, local: 1.0 - node.data)),
+    BrokenPass("exp_input", "the derivative of exp(x) is taken to be x",
+               local=_for("exp", _own_operand)),
+    BrokenPass("relu_always", "the derivative of relu is taken to be 1 everywhere",
+               local=_for("relu", lambda node, position, local: 1.0)),
 )  # fmt: skip
 _BY_NAME = {fault.name: fault for fault in _ROWS}
 FAULTS: dict[str, str] = {fault.name: fault.says for fault in _ROWS}
@@ -201,7 +202,7 @@ FAULTS: dict[str, str] = {fault.name: fault.says for fault in _ROWS}
 
 
 def _play(
-    fault: Fault, order: list[Value], previous_grads: Grads, watchers: list[Watcher]
+    fault: BrokenPass, order: list[Value], previous_grads: Grads, watchers: list[Watcher]
 ) -> Grads:
     """Run a backward pass with a fault in it; return the grads to add when it is over."""
     tapes = [watcher for watcher in watchers if isinstance(watcher, PassRecord)]
@@ -211,22 +212,19 @@ def _play(
             tape.events.pop()
     for node in fault.order(order):
         grad = node.grad
-        for position, operand, local, share in _contributions(fault, node, grad):
+        for position, operand, local, contribution in _contributions(fault, node, grad):
             before = operand.grad
-            operand.grad = after = share if fault.overwrites(node) else before + share
+            operand.grad = after = contribution if fault.overwrites(node) else before + contribution
+            step = (node, node._op, grad, operand, position, local, before, contribution)
             for tape in tapes:
-                tape.events.append(
-                    Step(
-                        node, node._op, grad, operand, position, local, before, share, after, after
-                    )
-                )
+                tape.events.append(Step(*step, after, after))
     return after_all
 
 
 def _contributions(
-    fault: Fault, node: Value, grad: float
+    fault: BrokenPass, node: Value, grad: float
 ) -> list[tuple[int, Value, float | None, float]]:
-    """List what a node has for its operands: position, operand, local derivative, share."""
+    """List what a node has for its operands: position, operand, local derivative, contribution."""
     if node._is_custom:
         return _by_hand(node)
     found: list[tuple[int, Value, float | None, float]] = []
@@ -240,7 +238,7 @@ def _contributions(
 
 
 def _by_hand(node: Value) -> list[tuple[int, Value, float | None, float]]:
-    """Run a hand-written step on clean grads, and put them back: its shares are what it left."""
+    """Run a hand-written step on clean grads; what it left contributes, and the grads come back."""
     operands = list({id(operand): operand for operand in node._operands}.values())
     before = [operand.grad for operand in operands]
     for operand in operands:

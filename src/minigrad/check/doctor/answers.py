@@ -118,7 +118,7 @@ def understand(
     reading = _Reading(found, questions)
     for line in heard.split(b"\n")[:-1]:  # a last one without an end was interrupted
         try:
-            _take(reading, _decoded(line))
+            _read_message(reading, _decoded(line))
         except NonsenseError as error:
             found.problem = f"what it answers cannot be understood while {reading.at} ({error})"
             break
@@ -137,7 +137,7 @@ def _decoded(line: bytes) -> tuple[str, Any]:
     return next(iter(message.items()))
 
 
-def _take(reading: _Reading, message: tuple[str, Any]) -> None:
+def _read_message(reading: _Reading, message: tuple[str, Any]) -> None:
     kind, what = message
     found = reading.found
     if reading.is_over:

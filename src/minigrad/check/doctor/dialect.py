@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -333,8 +334,8 @@ def _works(dialect: Dialect, op: str, call: Callable[..., Any]) -> bool:
     try:
         call(*operands)
     except TypeError as error:
-        trace = error.__traceback__
-        return trace is not None and trace.tb_next is not None and trace.tb_next.tb_next is not None
+        # Ours, that of `call`, and one of theirs: else it was called in a wrong way.
+        return len(list(traceback.walk_tb(error.__traceback__))) > 2
     except AttributeError:
         return op != "pow"  # its exponent may have to be a Value
     except Exception:

@@ -66,9 +66,9 @@ def place(graph: Layers, sizes: Sequence[float], offsets: Sequence[float]) -> li
     # First everything follows what was placed before it in the sweep, so that what belongs together
     # finds together over any distance; then neighbours on both sides count the same.
     both = 3 if len(graph.rank) < 4_000 else 1
-    for share in [0.05] * 2 + [1.0] * both:
-        _sweep(rows, middle, before, after, share)
-        _sweep(rows[::-1], middle, after, before, share)
+    for far_weight in [0.05] * 2 + [1.0] * both:
+        _sweep(rows, middle, before, after, far_weight)
+        _sweep(rows[::-1], middle, after, before, far_weight)
     _straighten(graph, rows, middle, offsets)
     return middle
 
@@ -106,9 +106,9 @@ def _sweep(
     middle: list[float],
     near: list[list[Pull]],
     far: list[list[Pull]],
-    share: float,
+    far_weight: float,
 ) -> None:
-    """Place one layer after the other; the pulls from the `far` side count only by `share`."""
+    """Place one layer after the other; the pulls from the `far` side count only by `far_weight`."""
     for layer, distances in rows:
         wanted = []
         weights = []
@@ -119,8 +119,8 @@ def _sweep(
                 total += weight
                 pull += weight * (middle[other] + shift)
             for other, weight, shift in far[item]:
-                total += weight * share
-                pull += weight * share * (middle[other] + shift)
+                total += weight * far_weight
+                pull += weight * far_weight * (middle[other] + shift)
             wanted.append(pull / total)
             weights.append(total)
         for item, at in zip(layer, _pool(wanted, weights, distances), strict=True):

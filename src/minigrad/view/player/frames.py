@@ -115,14 +115,14 @@ def _seed(root: Any, place: dict[int, int]) -> Frame:
 
 def _step(step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> Frame:
     before, after = brief(step.before), brief(step.after)
-    share = brief(step.contribution)
+    contribution = brief(step.contribution)
     name = f"{owner(step.operand)}.grad"
     return _frame(
         "backward",
         _headline(step),
-        f"{name}: {before} + {_in_sum(share)} = {after}",
+        f"{name}: {before} + {_in_sum(contribution)} = {after}",
         asked=f"{name}: {before} + ? = ?",
-        note=_reason(step, share),
+        note=_reason(step, contribution),
         asked_note=_reason(step, "?"),
         **_places(step, place, arrow),
         changes=[{"unit": place[id(step.operand)], "field": "grad", "text": f"grad {after}"}],
@@ -155,11 +155,11 @@ def _headline(step: Step) -> str:
     return f"Backward: {node} passes its gradient on to {operand}"
 
 
-def _reason(step: Step, share: str) -> str:
+def _reason(step: Step, contribution: str) -> str:
     grad = brief(step.grad)
     if step.local is None:
-        return f"its hand-written _backward, with grad {grad}, gives {share}"
-    return f"local derivative {brief(step.local)} × grad {grad} = {share}"
+        return f"its hand-written _backward, with grad {grad}, gives {contribution}"
+    return f"local derivative {brief(step.local)} × grad {grad} = {contribution}"
 
 
 def _in_sum(number: str) -> str:
