@@ -111,7 +111,7 @@ def extensions() -> list[Extension]:
         say("MINIGRAD_PURE is set; the engine is installed uncompiled.")
         return []
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        say("this Python has no global lock; the compiled engine needs it and is left out.")
+        say("this Python has no global lock; the native engine needs it and is left out.")
         return []
     try:
         from Cython.Build import cythonize
@@ -127,7 +127,7 @@ def extensions() -> list[Extension]:
             include_dirs=["src/minigrad/native"],
             extra_compile_args=flags,
         )
-        for name in build["COMPILED"]
+        for name in build["NATIVE"]
     ]
     compiled = cythonize(
         modules,

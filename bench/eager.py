@@ -28,8 +28,8 @@ from engines import ENGINES, WORKLOADS, Floats  # noqa: E402
 # name -> (engine, collector on?)
 CONTESTANTS = {
     "plain floats, forward only": ("floats", False),
-    "minigrad compiled": ("compiled", False),
-    "minigrad compiled, collector on": ("compiled", True),
+    "minigrad native": ("native", False),
+    "minigrad native, collector on": ("native", True),
     "minigrad pure": ("pure", False),
     "micrograd": ("micrograd", False),
     "micrograd, collector on": ("micrograd", True),
@@ -38,7 +38,7 @@ CONTESTANTS = {
     "xad": ("xad", False),
     "CasADi SX, symbols only": ("CasADi SX", False),
 }
-BASE = "minigrad compiled"
+BASE = "minigrad native"
 
 
 # ---- the process of one engine -----------------------------------------------------------------
@@ -226,7 +226,7 @@ COLUMNS = {
     "free": "free",
     "min": "total, min",
     "median": "total, median",
-    "ratio": "× minigrad compiled",
+    "ratio": "× minigrad native",
     "bytes": "bytes/op, built",
     "bytes_after": "after backward",
 }
@@ -254,11 +254,11 @@ def lines(result):
 
 # What is claimed of each of W2 and W3: (dividend, divisor, at least or at most, bound).
 CLAIMS = [
-    ("micrograd", "minigrad compiled", ">=", 35),
-    ("micrograd, collector on", "minigrad compiled, collector on", ">=", 150),
-    ("PyTorch scalars", "minigrad compiled", ">=", 60),
-    ("xad", "minigrad compiled", ">=", 5),
-    ("minigrad compiled", "plain floats, forward only", "<=", 3),
+    ("micrograd", "minigrad native", ">=", 35),
+    ("micrograd, collector on", "minigrad native, collector on", ">=", 150),
+    ("PyTorch scalars", "minigrad native", ">=", 60),
+    ("xad", "minigrad native", ">=", 5),
+    ("minigrad native", "plain floats, forward only", "<=", 3),
     ("micrograd", "minigrad pure", ">=", 4),
 ]
 
@@ -275,7 +275,7 @@ def claims(results):
             ratio = rows[dividend]["min"] / rows[divisor]["min"]
             holds = ratio >= bound if sign == ">=" else ratio <= bound
             yield f"{workload}: {dividend} / {divisor} {sign} {bound}", f"{ratio:.2f}", holds
-        for name, limit in (("minigrad compiled", 130), ("minigrad pure", 170)):
+        for name, limit in (("minigrad native", 130), ("minigrad pure", 170)):
             size = rows[name]["bytes"]
             yield f"{workload}: bytes per node, {name} <= {limit}", f"{size:.0f}", size <= limit
 

@@ -80,7 +80,7 @@ class Floats(Engine):
 
 
 class Minigrad(Engine):
-    """minigrad, compiled or pure, as the environment says."""
+    """minigrad, native or pure, as the environment says."""
 
     def __init__(self):
         from minigrad import Value
@@ -297,7 +297,7 @@ class Casadi(Engine):
 
 ENGINES = {
     "floats": Floats,
-    "compiled": Minigrad,
+    "native": Minigrad,
     "pure": Minigrad,
     "micrograd": Micrograd,
     "microgpt-style": LocalGrads,

@@ -25,12 +25,12 @@ settings.load_profile("minigrad")
 
 def sources(folder):
     """Tell which files of the package each compiled module is made from."""
-    from minigrad.core.build import COMPILED
+    from minigrad.core.build import NATIVE
 
     native = folder / "native"
     found = {
         name: [*folder.glob(f"{name.replace('.', '/')}.p*"), folder / "core" / "node.pxd"]
-        for name in COMPILED
+        for name in NATIVE
     }
     # Their headers are printed by Python; see `header_texts` in setup.py.
     rules = [folder / "core" / "ops.py", *(folder / "codegen").glob("*.py")]
@@ -43,7 +43,7 @@ def sources(folder):
 
 
 def pytest_configure(config):
-    """Refuse to test a compiled engine that is older than its source."""
+    """Refuse to test a native engine that is older than its source."""
     import minigrad
 
     folder = Path(minigrad.__file__).parent

@@ -27,7 +27,7 @@ from minigrad.maths import floats as ieee
 from minigrad.scalar import nodes_alive
 
 compiled_only = pytest.mark.skipif(
-    minigrad.engine() != "compiled", reason="the engine is not compiled here"
+    minigrad.engine() != "native", reason="the native engine is not here"
 )
 
 
@@ -256,7 +256,7 @@ def test_free_threaded_pythons_get_the_pure_engine(monkeypatch, capsys):
         assert minigrad.engine() == "pure"
 
 
-def test_the_compiled_engine_can_be_left_out(monkeypatch, capsys):
+def test_the_native_engine_can_be_left_out(monkeypatch, capsys):
     assert build_settings(monkeypatch, MINIGRAD_PURE="1")["ext_modules"] == []
     assert "installed uncompiled" in capsys.readouterr().err
 

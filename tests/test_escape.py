@@ -55,7 +55,7 @@ def test_where_numbers_are_left_is_said():
     assert Holder.last == 4.0
 
 
-@pytest.mark.skipif(minigrad.engine() == "pure", reason="only the compiled engine counts its nodes")
+@pytest.mark.skipif(minigrad.engine() == "pure", reason="only the native engine counts its nodes")
 def test_nothing_of_a_trace_stays_alive():
     """Not even until the collector runs: it is off."""
     w = [Value(0.1 * k) for k in range(20)]

@@ -29,7 +29,7 @@ def memory_after(steps, train):
         train(2_000)  # until Python's own free lists (tuples, floats) are full
         before, nodes = tracemalloc.get_traced_memory()[0], nodes_alive()
         train(steps)
-        # The compiled engine's nodes have memory of their own, which tracemalloc does not see.
+        # The native engine's nodes have memory of their own, which tracemalloc does not see.
         assert nodes_alive() == nodes
         return tracemalloc.get_traced_memory()[0] - before
     finally:

@@ -19,10 +19,10 @@ import pytest
 import minigrad
 from minigrad import Value
 
-ENGINES = ["pure"] + ["compiled"] * (minigrad.engine() == "compiled")
+ENGINES = ["pure"] + ["native"] * (minigrad.engine() == "native")
 PARTS = ["methods", "functions", "operators", "graphs"]
 REFUSALS = ("! TypeError", "! AttributeError")
-# Uncompiled, these ask nothing of a Value that another object could not answer.
+# In the pure engine these ask nothing of a Value that another object could not answer.
 NEED_NO_NODE = ("__pos__", "conjugate", "__hash__", "__format__", "clip", "_attributes")
 
 
@@ -47,10 +47,10 @@ def test_no_call_ends_the_process(engine, part):
     assert len(calls(engine, part)) > 100
 
 
-def test_the_compiled_engine_refuses_whatever_is_not_of_the_class():
-    if "compiled" not in ENGINES:
-        pytest.skip("the engine is not compiled here")
-    wrong = [call for call in calls("compiled", "methods") if not call[4]]
+def test_the_native_engine_refuses_whatever_is_not_of_the_class():
+    if "native" not in ENGINES:
+        pytest.skip("the native engine is not here")
+    wrong = [call for call in calls("native", "methods") if not call[4]]
     assert len(wrong) > 5000
     assert [call for call in wrong if not call[5].startswith(REFUSALS)] == []
 
@@ -75,7 +75,7 @@ def test_graphs_that_hold_something_else_are_refused():
 
 
 def test_a_node_that_nobody_has_filled_is_zero_or_nothing():
-    """Value.__new__(Value) has no number uncompiled; compiled, memory for nodes starts at 0."""
+    """Value.__new__(Value) has no number in the pure engine; native memory starts at 0."""
     for engine in ENGINES:
         for part in ("methods", "operators"):
             found = calls(engine, part)
@@ -89,13 +89,13 @@ def test_a_node_that_nobody_has_filled_is_zero_or_nothing():
                 assert same or (engine == "pure" and call[5].startswith(REFUSALS)), call
 
 
-def test_the_engines_agree_wherever_the_compiled_one_answers():
-    if "compiled" not in ENGINES:
-        pytest.skip("the engine is not compiled here")
+def test_the_engines_agree_wherever_the_native_one_answers():
+    if "native" not in ENGINES:
+        pytest.skip("the native engine is not here")
     for part in ("methods", "operators"):
         pure = {json.dumps(call[:4]): call[5] for call in calls("pure", part)}
         compared = 0
-        for call in calls("compiled", part):
+        for call in calls("native", part):
             key = json.dumps(call[:4])
             if "bare" not in key and key in pure and not call[5].startswith("!"):
                 assert call[5] == pure[key], call

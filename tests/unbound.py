@@ -1,4 +1,4 @@
-"""Call everything that the compiled modules have, with everything that it does not expect.
+"""Call everything that the native modules have, with everything that it does not expect.
 
 A program of its own, because what it looks for would end the process: `test_unbound.py` runs it on
 both engines and reads what it prints, a line of JSON for each call: what was called, with what, and

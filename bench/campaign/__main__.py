@@ -105,7 +105,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.lot:  # a process of its own, started by `runner.run_lot`
         lot = Lot(**json.loads(options.lot))
-        running = {"compiled": "native"}.get(minigrad.engine(), minigrad.engine())
+        running = minigrad.engine()
         if lot.engine in OURS and lot.engine != running:
             raise SystemExit(f"{lot.engine} was asked for, and {running} is here")
         tally = SECTIONS[lot.section].run(lot.engine, range(lot.start, lot.stop))

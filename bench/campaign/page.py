@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 ENGINES = {
-    "native": "compiled",
+    "native": "native",
     "pure": "pure",
     "torch": "PyTorch",
     "jax": "JAX",

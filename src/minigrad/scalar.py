@@ -694,12 +694,12 @@ if cython.compiled:
 
 
 def engine() -> str:
-    """Tell which engine runs: "compiled", or "pure" for the same source uncompiled."""
-    return "compiled" if cython.compiled else "pure"
+    """Tell which engine runs: "native", or "pure" for the same source as plain Python."""
+    return "native" if cython.compiled else "pure"
 
 
 def nodes_alive() -> int:
-    """Count the nodes in existence, to find leaks; only the compiled engine keeps count."""
+    """Count the nodes in existence, to find leaks; only the native engine keeps count."""
     return slab_count()
 
 

@@ -1,4 +1,4 @@
-"""The op table as a C header, for the compiled engine: `header()` returns its text.
+"""The op table as a C header, for the native engine: `header()` returns its text.
 
 Each rule of one or two operands is run once on symbols, which write down what is done to them, and
 printed as a C function. So the formulas stay in `ops.py` alone. The build writes the text to a

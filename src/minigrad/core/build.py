@@ -1,6 +1,6 @@
-"""Which engine runs: its modules (`COMPILED`) compiled, or the files as they are.
+"""Which engine runs: native, its modules (`NATIVE`) made by Cython, or pure, the files as they are.
 
-Where the compiled modules were built, Python prefers them. With MINIGRAD_PURE=1 in the environment
+Where the native modules were built, Python prefers them. With MINIGRAD_PURE=1 in the environment
 the files themselves are loaded in their place: for debugging, and to compare the two.
 """
 
@@ -12,10 +12,10 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["COMPILED", "load_pure_if_asked", "pure_is_asked"]
+__all__ = ["NATIVE", "load_pure_if_asked", "pure_is_asked"]
 
 # In the order in which they import each other.
-COMPILED = (
+NATIVE = (
     "core.node",
     "scalar",
     "core.parameters",
@@ -32,12 +32,12 @@ def pure_is_asked() -> bool:
 
 
 def load_pure_if_asked(package: str) -> None:
-    """Load the uncompiled engine in place of the compiled one, if MINIGRAD_PURE asks."""
-    # Compiled modules find each other by full name: as `src.minigrad` only the files will do.
+    """Load the pure engine in place of the native one, if MINIGRAD_PURE asks."""
+    # Native modules find each other by full name: as `src.minigrad` only the files will do.
     if not pure_is_asked() and package == "minigrad":
         return
     top = Path(__file__).parent.parent
-    for name in COMPILED:
+    for name in NATIVE:
         full_name = f"{package}.{name}"
         folder, _, last = full_name.rpartition(".")
         importlib.import_module(folder)

@@ -1,7 +1,7 @@
-"""Stands in for Cython's `cython` module when a file runs uncompiled.
+"""Stands in for Cython's `cython` module when a file runs as plain Python.
 
-`scalar.py` and `node.py` say `cython.compiled` and `@cython.trashcan(True)`. Compiled, these are
-for the compiler. Uncompiled, they find this module: nothing from third parties is loaded for them.
+`scalar.py` and `node.py` say `cython.compiled` and `@cython.trashcan(True)`. In the native
+engine these are for Cython. In the pure one they find this module, and load nothing from others.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def final(kind: C) -> C:
 
 
 def cast(kind: object, thing: Any, typecheck: bool = False) -> Any:
-    """Take a thing for one of a kind; uncompiled, what is not will show soon enough."""
+    """Take a thing for one of a kind; as plain Python, what is not will show soon enough."""
     return thing
 
 
@@ -95,7 +95,7 @@ def track_like(node: object, operand: object) -> None:
     """Have it look at a node if it looks at the operand."""
 
 
-# The gradients of a pass: compiled, C numbers in a bytearray.
+# The gradients of a pass: in the native engine, C numbers in a bytearray.
 
 
 def new_buffer(count: int) -> list[float]:

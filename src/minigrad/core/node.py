@@ -124,7 +124,9 @@ class Node:
     _tag: int  # the row of the table, and whether there are extras: `_code`, `HAS_EXTRAS`
     _mark: int  # when a pass last came by
     _place: int  # and where in its order it found the node
-    _extras: Extras | None  # no slot: uncompiled, a node that has one keeps it in its __dict__
+    _extras: (
+        Extras | None
+    )  # no slot: in the pure engine a node that has one keeps it in its __dict__
 
     @property
     def _code(self) -> int:

@@ -340,7 +340,7 @@ static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t behind_l
     if (FIELD(sample, place_a) != operand || FIELD(sample, place_b) != Py_None
         || FIELD(sample, place_extras) != Py_None || FIELD(sample, place_attributes) != NULL) {
         PyErr_SetString(PyExc_ImportError,
-                        "minigrad: the compiled engine does not fit its own layout; set "
+                        "minigrad: the native engine does not fit its own layout; set "
                         "MINIGRAD_PURE=1 and report this");
         return -1;
     }
