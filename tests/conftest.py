@@ -33,7 +33,8 @@ def sources(folder):
         for name in NATIVE
     }
     # Their headers are printed by Python; see `header_texts` in setup.py.
-    rules = [folder / "core" / "ops.py", *(folder / "codegen").glob("*.py")]
+    rules = [folder / "core" / "ops.py", folder / "maths" / "symbols.py"]
+    rules += (folder / "codegen").glob("*.py")
     found["scalar"] += [*rules, native / "nodes" / "slab.h"]
     found["core.parameters"] += [native / "nodes" / "parameters.h"]
     found["compiler.tracing.unchanged"] += [native / "tracing" / "unchanged.h"]
