@@ -13,6 +13,14 @@ from typing import Any
 __all__ = ["Symbol", "SymbolMath", "postorder", "symbol_of"]
 
 
+_Method = Callable[["Symbol", Any], "Symbol"]
+
+
+def _operator(word: str) -> tuple[_Method, _Method]:
+    """Make the methods for `symbol ∘ other` and `other ∘ symbol`."""
+    return lambda a, b: Symbol(word, a, b), lambda b, a: Symbol(word, a, b)
+
+
 class Symbol:
     """A number that is not known yet."""
 
@@ -22,44 +30,18 @@ class Symbol:
         self.word = word  # "mul"; without parts a name, or a number
         self.parts = [symbol_of(part) for part in parts]
 
-    def __add__(self, other: Any) -> Symbol:
-        return Symbol("add", self, other)
-
-    def __radd__(self, other: Any) -> Symbol:
-        return Symbol("add", other, self)
-
-    def __sub__(self, other: Any) -> Symbol:
-        return Symbol("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Symbol:
-        return Symbol("sub", other, self)
-
-    def __mul__(self, other: Any) -> Symbol:
-        return Symbol("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Symbol:
-        return Symbol("mul", other, self)
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("sub")
+    __mul__, __rmul__ = _operator("mul")
+    __lt__, _ = _operator("less")
+    __le__, _ = _operator("less_equal")
+    __gt__, _ = _operator("greater")
+    __ge__, _ = _operator("greater_equal")
+    __and__, _ = _operator("and_")
+    __or__, _ = _operator("or_")
 
     def __neg__(self) -> Symbol:
         return Symbol("neg", self)
-
-    def __lt__(self, other: Any) -> Symbol:
-        return Symbol("less", self, other)
-
-    def __le__(self, other: Any) -> Symbol:
-        return Symbol("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Symbol:
-        return Symbol("greater", self, other)
-
-    def __ge__(self, other: Any) -> Symbol:
-        return Symbol("greater_equal", self, other)
-
-    def __and__(self, other: Any) -> Symbol:
-        return Symbol("and_", self, other)
-
-    def __or__(self, other: Any) -> Symbol:
-        return Symbol("or_", self, other)
 
     def __bool__(self) -> bool:
         raise TypeError("a rule asked for the truth of a symbol; it must use m.where")

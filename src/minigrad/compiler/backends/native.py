@@ -72,7 +72,7 @@ def isas() -> list[str]:
 
 
 class Prepared:
-    """A program, loaded into the machine."""
+    """A program, loaded into the machine for an instruction set, or for the best that there is."""
 
     def __init__(self, program: Program, isa: str | None = None) -> None:
         if _vm is None:
@@ -172,6 +172,4 @@ def _spelled(optimiser: Sgd | Adam) -> tuple[Any, ...]:
     )
 
 
-def prepare(program: Program, isa: str | None = None) -> Prepared:
-    """Load a program into the machine, for a given instruction set or the best there is."""
-    return Prepared(program, isa)
+prepare = Prepared

@@ -462,6 +462,4 @@ def available() -> bool:
     return True
 
 
-def prepare(program: Any) -> Prepared:
-    """Get a program ready to run."""
-    return Prepared(program)
+prepare = Prepared
