@@ -76,7 +76,9 @@ static const int32_t *ISA(short_sum)(const int32_t *s, long n, double *v)
     return s;
 }
 
-static int ISA(run_general)(const Instruction *c, double *v, double *scratch, Fault *fault)
+/* Not inlined: the registers of `run` are for short instructions. */
+static __attribute__((noinline)) int ISA(run_general)(const Instruction *c, double *v,
+                                                      double *scratch, Fault *fault)
 {
     switch (c->kind) {
     case ELEMENTWISE: ISA(elementwise)(c, v, scratch); break;
