@@ -12,7 +12,7 @@ import pytest
 import minigrad
 from minigrad import Value, grad, no_grad
 from minigrad.core import blocks, modes
-from minigrad.scalar import in_turn
+from minigrad.core.backward import in_turn
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork"),

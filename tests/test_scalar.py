@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import minigrad
 from minigrad import BackwardRunningError, CycleError, Value
+from minigrad.core.backward import _postorder
 from minigrad.core.graph import topological_order
-from minigrad.scalar import _postorder
 
 floats = st.floats(-1e3, 1e3)
 

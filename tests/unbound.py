@@ -21,12 +21,12 @@ import minigrad
 from minigrad import Value, scalar
 from minigrad.compiler.arguments import refill as quick
 from minigrad.compiler.tracing import canonical, tape
-from minigrad.core import node
+from minigrad.core import backward, node
 from minigrad.core import parameters as bulk
 from minigrad.core.node import Extras, Node
 
 CLASSES = [Node, Value, Extras, tape.Entries, canonical._Sums]
-MODULES = [node, scalar, bulk, tape, canonical, quick]
+MODULES = [node, backward, scalar, bulk, tape, canonical, quick]
 
 
 class Sub(Value):
@@ -214,10 +214,10 @@ def graphs():
             "operands": lambda make=make: with_operands(make()),
         }.items():
             tell("graph", what, name, ["backward"], False, outcome(lambda b=build: b().backward()))
-            came = outcome(lambda b=build: scalar.gradients(b(), [Value(1.0)]))
+            came = outcome(lambda b=build: backward.gradients(b(), [Value(1.0)]))
             tell("graph", what, name, ["gradients"], False, came)
         b = Value(2.0)
-        came = outcome(scalar.gradients, b * b, [b, make()])
+        came = outcome(backward.gradients, b * b, [b, make()])
         tell("graph", "inputs", name, ["gradients"], False, came)
         assert b.grad == 0.0, "gradients() has left something behind"
     x = Value(3.0)

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from .core.node cimport Gradients, Node, Extras, numbers_in
+from .core.node cimport Node, Extras
 
 ctypedef double (*value_rule1)(object, double) noexcept
 ctypedef double (*value_rule2)(object, double, double) noexcept
@@ -31,15 +31,12 @@ cdef int _SOFTPLUS, _RELU, _LEAKY_RELU, _GELU, _SILU, _MINIMUM, _MAXIMUM, _WHERE
 cdef int HAS_EXTRAS
 cdef dict open_blocks
 cdef list writebacks
-cdef bint _is_plain
-cdef unsigned long _owner
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
 cdef inline unsigned long _this_thread():
     return PyThread_get_thread_ident()
-cdef long long _epoch
 cdef object ieee
 
 cdef class Value(Node):
@@ -88,72 +85,3 @@ cdef Value _nary(object op, tuple operands)
 
 @cython.locals(value=Value)
 cdef object _number_of(object other)
-
-
-@cython.locals(first="long long", second="long long", listed="long long", done="long long",
-               order=list, path=list, lists=list, mark="long long", has_extras=int, count=int,
-               node=Value, below=Value, operand=Value, a=Value, b=Value, p=Value, q=Value,
-               extras=Extras)
-cpdef list _postorder(Value root)
-
-cdef extern from "Python.h":
-    object PyByteArray_FromStringAndSize(const char *start, Py_ssize_t bytes)
-
-from libc.string cimport memset
-
-cdef inline bytearray new_buffer(Py_ssize_t count):
-    cdef bytearray buffer = PyByteArray_FromStringAndSize(NULL, count * sizeof(double))
-    memset(numbers_in(buffer), 0, count * sizeof(double))
-    return buffer
-
-cdef inline int set_at_once(list nodes, field, list numbers) except -1:
-    cdef Py_ssize_t k
-    cdef bytearray buffer = new_buffer(len(nodes))
-    for k in range(len(nodes)):  # what can raise, raises before anything is set
-        <Value?>nodes[k]
-        numbers_in(buffer)[k] = numbers[k]
-    for k in range(len(nodes)):
-        (<Value>nodes[k])._grad = numbers_in(buffer)[k]
-    return 0
-
-@cython.locals(order=list, buffer=bytearray)
-cpdef _add_gradients(Value root)
-
-@cython.locals(count=Py_ssize_t, flow="double *")
-cdef bytearray _seeded(list order)
-
-@cython.locals(root=Value, left=Py_ssize_t, rest=_Rest)
-cdef object _run_pass(list order, bytearray buffer, list watchers, bint ends)
-
-@cython.locals(node=Value, a=Value, b=Value, operand=Value, grad=double, partial=double, extras=Extras,
-               has_extras=int, flow="double *", root=Value, done="long long")
-cdef Py_ssize_t _run_steps(list order, bytearray buffer, Py_ssize_t count, bint by_hand,
-                           bint at_once) except -1
-
-@cython.final
-cdef class _Rest:
-    cdef list order
-    cdef bytearray buffer
-    cdef Py_ssize_t count
-
-@cython.locals(extras=Extras)
-cdef object _rules(Value node)
-
-@cython.locals(node=Value, flow="double *", k=Py_ssize_t)
-cdef object _set_gradients(list order, bytearray buffer, bint adds)
-
-@cython.locals(order=list)
-cpdef _zero_gradients(Value root)
-
-cpdef list gradients(Value root, inputs, watchers=*)
-
-cpdef tuple gradients_and_scale(Value root, inputs)
-
-@cython.locals(node=Value, found=list, order=list, buffer=bytearray, flow="double *")
-cpdef tuple _gradients(Value root, inputs, list watchers, bint with_scale)
-
-@cython.locals(node=Value, total=double, part=double, flow="double *", k=Py_ssize_t)
-cdef double _scale(list order, bytearray buffer) except? -1
-
-@cython.locals(operand=Value)
-cdef object _observed_step(Value node, bint by_hand, list watchers)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..core import strict as strict_checks
+from ..core.backward import gradients
 from ..core.coerce import as_float, as_list
 from ..core.graph import topological_order
 from ..core.modes import in_strict, tolerantly
@@ -18,7 +19,7 @@ from ..core.observers import refuse_in_trace, tracer
 from ..core.ops import TABLE, Op
 from ..errors import NotDifferentiableError
 from ..functions import VALUES
-from ..scalar import Value, gradients
+from ..scalar import Value
 
 __all__ = ["grad", "hessian", "jacobian", "jvp"]
 

@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from ..core.backward import gradients, in_turn, run_by_hand
 from ..core.flow import with_flow
 from ..core.graph import topological_order
 from ..core.names import brief, json_number, name_of, owner, short_name, spell
 from ..core.observers import watching
 from ..core.strict import same
-from ..scalar import Value, gradients, in_turn, run_by_hand
+from ..scalar import Value
 
 __all__ = [
     "Forward",

@@ -17,9 +17,10 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
+from ..core.backward import gradients_and_scale
 from ..core.modes import recording
 from ..core.names import plural
-from ..scalar import Value, gradients_and_scale
+from ..scalar import Value
 from .arguments.results import Template
 from .arguments.structure import Flat
 from .machine import Machine

@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.backward import gradients
 from ..core.graph import topological_order
 from ..core.modes import in_strict, is_recording
 from ..core.observers import refuse_in_trace, tracer
-from ..scalar import Value, fused, gradients
+from ..scalar import Value, fused
 from .arguments.structure import Flat, flatten, lifted, shape_only
 from .backends import backend_of
 from .callables import Made, refuse_unfinished

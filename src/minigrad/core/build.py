@@ -17,6 +17,7 @@ __all__ = ["NATIVE", "load_pure_if_asked", "pure_is_asked"]
 # In the order in which they import each other.
 NATIVE = (
     "core.node",
+    "core.backward",
     "scalar",
     "core.parameters",
     "compiler.tracing.tape",

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from ..calculus.steps import PassRecord, Step, links
+from ..core.backward import run_by_hand
 from ..core.observers import Watcher, replacing
 from ..core.ops import TABLE
-from ..scalar import Value, run_by_hand
+from ..scalar import Value
 
 __all__ = ["FAULTS", "BrokenPass", "broken"]
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ...codegen.elementwise import MAPS
+from ...core.backward import in_turn
 from ...core.modes import is_recording, recording, tolerant
 from ...core.observers import tracer, tracing
 from ...core.ops import OPS, TABLE
@@ -23,7 +24,7 @@ from ...core.strict import calling_line
 from ...core.turns import forked, in_child
 from ...errors import TraceError
 from ...maths import floats as ieee
-from ...scalar import Value, in_turn, look_closely, recorded, refuse_inverted
+from ...scalar import Value, look_closely, recorded, refuse_inverted
 from .builtins import patched, unpatch
 from .proxies import Inverted, TracedBool, TracedNumber, close, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Entries, Guard, Tape

@@ -1,0 +1,88 @@
+# C types for backward.py; see there.
+
+cimport cython
+
+from .node cimport Extras, Gradients, Node, numbers_in
+
+cdef dict open_blocks
+cdef list writebacks
+cdef bint _is_plain
+cdef unsigned long _owner
+cdef long long _epoch
+cdef int HAS_EXTRAS
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident()
+
+cdef inline unsigned long _this_thread():
+    return PyThread_get_thread_ident()
+
+@cython.locals(first="long long", second="long long", listed="long long", done="long long",
+               order=list, path=list, lists=list, mark="long long", has_extras=int, count=int,
+               node=Node, below=Node, operand=Node, a=Node, b=Node, p=Node, q=Node,
+               extras=Extras)
+cpdef list _postorder(Node root)
+
+cdef extern from "Python.h":
+    object PyByteArray_FromStringAndSize(const char *start, Py_ssize_t bytes)
+
+from libc.string cimport memset
+
+cdef inline bytearray new_buffer(Py_ssize_t count):
+    cdef bytearray buffer = PyByteArray_FromStringAndSize(NULL, count * sizeof(double))
+    memset(numbers_in(buffer), 0, count * sizeof(double))
+    return buffer
+
+cdef inline int set_at_once(list nodes, field, list numbers) except -1:
+    cdef Py_ssize_t k
+    cdef bytearray buffer = new_buffer(len(nodes))
+    for k in range(len(nodes)):  # what can raise, raises before anything is set
+        <Node?>nodes[k]
+        numbers_in(buffer)[k] = numbers[k]
+    for k in range(len(nodes)):
+        (<Node>nodes[k])._grad = numbers_in(buffer)[k]
+    return 0
+
+@cython.locals(order=list, buffer=bytearray)
+cpdef add_gradients(Node root)
+
+@cython.locals(count=Py_ssize_t, flow="double *")
+cdef bytearray _seeded(list order)
+
+@cython.locals(root=Node, left=Py_ssize_t, rest=_Rest)
+cdef object _run_pass(list order, bytearray buffer, list watchers, bint ends)
+
+@cython.locals(node=Node, a=Node, b=Node, grad=double, flow="double *", count=Py_ssize_t)
+cdef object _pass_back(list order, bytearray buffer)
+
+@cython.locals(node=Node, a=Node, b=Node, operand=Node, grad=double, partial=double, extras=Extras,
+               has_extras=int, flow="double *", root=Node, done="long long")
+cdef Py_ssize_t _run_steps(list order, bytearray buffer, Py_ssize_t count, bint by_hand) except -1
+
+@cython.final
+cdef class _Rest:
+    cdef list order
+    cdef bytearray buffer
+    cdef Py_ssize_t count
+
+@cython.locals(extras=Extras)
+cdef object _rules(Node node)
+
+@cython.locals(node=Node, flow="double *", k=Py_ssize_t)
+cdef object _set_gradients(list order, bytearray buffer, bint adds)
+
+@cython.locals(order=list)
+cpdef zero_gradients(Node root)
+
+cpdef list gradients(Node root, inputs, watchers=*)
+
+cpdef tuple gradients_and_scale(Node root, inputs)
+
+@cython.locals(node=Node, found=list, order=list, buffer=bytearray, flow="double *")
+cpdef tuple _gradients(Node root, inputs, list watchers, bint with_scale)
+
+@cython.locals(node=Node, total=double, part=double, flow="double *", k=Py_ssize_t)
+cdef double _scale(list order, bytearray buffer) except? -1
+
+@cython.locals(operand=Node)
+cpdef observed_step(Node node, bint by_hand, list watchers)
