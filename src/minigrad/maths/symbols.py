@@ -17,7 +17,7 @@ _Method = Callable[["Symbol", Any], "Symbol"]
 
 
 def _operator(word: str) -> tuple[_Method, _Method]:
-    """Make the methods for `symbol ∘ other` and `other ∘ symbol`."""
+    """Make the methods of a binary operator, for a symbol on its left and on its right."""
     return lambda a, b: Symbol(word, a, b), lambda b, a: Symbol(word, a, b)
 
 
