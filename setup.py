@@ -129,8 +129,10 @@ def extensions() -> list[Extension]:
         )
         for name in build["NATIVE"]
     ]
+    write_codes()
     compiled = cythonize(
         modules,
+        include_path=[str(WRITTEN)],
         build_dir=str(WRITTEN.relative_to(ROOT)),
         force=_are_of_other_directives(),
         language_level=3,
@@ -138,6 +140,16 @@ def extensions() -> list[Extension]:
     )
     # The machine is written with the vectors of GCC and clang.
     return [*compiled, machine()] if os.name == "posix" else compiled
+
+
+def write_codes() -> None:
+    """Write the codes of the op table down as constants of C, for `cimport`; see core/codes.py."""
+    table = runpy.run_path(str(PACKAGE / "core" / "ops.py"))["TABLE"]
+    text = "cdef enum:\n" + "".join(f"    {row.name.upper()} = {row.code}\n" for row in table)
+    path = WRITTEN / "minigrad_codes.pxd"
+    if not path.exists() or path.read_text(encoding="utf-8") != text:  # else Cython works anew
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def _are_of_other_directives() -> bool:

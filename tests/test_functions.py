@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +15,7 @@ from hypothesis import strategies as st
 
 import minigrad
 from minigrad import Value, functions
+from minigrad.core.ops import TABLE
 
 logits = st.lists(st.floats(-50, 50), min_size=1, max_size=6)
 
@@ -28,7 +34,7 @@ def test_every_function_takes_numbers_too():
 
 
 def test_every_method_is_a_function_and_gives_the_same():
-    for name in functions.__all__:
+    for name in functions.NAMES:
         method = getattr(Value(0.3), name, None)
         if method is None:
             continue
@@ -166,3 +172,60 @@ def test_ties_share_alike():
     values = [Value(2.0) for _ in range(4)]
     minigrad.logsumexp(values).backward()
     assert [v.grad for v in values] == [0.25] * 4
+
+
+# ---- from the table --------------------------------------------------------------------------
+
+OPERATORS = {"add", "sub", "mul", "div", "neg", "pow"}
+SLOPES = {"pow_slope", "pow_log", "exp_sub", "hypot_slope", "atan2_slope", "bell", "log_add"}
+
+
+def test_every_row_is_a_function_unless_it_is_an_operator_or_a_slope():
+    hidden = {row.name for row in TABLE} - set(functions.NAMES)
+    assert hidden == {"leaf"} | OPERATORS | SLOPES
+    assert set(functions.NAMES) <= {row.name for row in TABLE}
+
+
+def test_every_function_is_exported_unless_it_would_hide_a_builtin():
+    assert set(functions.NAMES) - set(minigrad.__all__) == {"abs", "sum"}
+    for name in functions.NAMES:
+        assert getattr(minigrad, name) is getattr(functions, name)
+        assert getattr(minigrad, name).__name__ == name
+
+
+PLANTED = """
+import minigrad
+from minigrad import Value, grad
+from minigrad.codegen import c_kernels, c_rules
+from minigrad.core import codes
+from minigrad.core.ops import OPS
+assert minigrad.engine() == "pure"
+assert "cube" in minigrad.__all__
+x = Value(2.0)
+y = minigrad.cube(x)
+assert (y.data, grad(y, x), minigrad.cube(3)) == (8.0, 12.0, 27.0)
+assert grad(grad(x.cube(), x, create_graph=True), x) == 12.0
+assert codes.CUBE == OPS["cube"].code
+assert minigrad.functions.VALUES.cube(2.0) == 8.0
+assert f"[{codes.CUBE}] = op_cube_first," in c_rules.header()
+assert "cube" in c_kernels.header()
+"""
+
+
+def test_a_new_operation_is_a_row_and_two_lines(tmp_path):
+    package = tmp_path / "minigrad"
+    source = Path(minigrad.__file__).parent
+    shutil.copytree(source, package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    with (package / "core" / "ops.py").open("a", encoding="utf-8") as ops:
+        ops.write(
+            '\nrow("cube", 1, lambda m, x: x * x * x, lambda m, y, x: 3.0 * x * x, domain=_WIDE)\n'
+        )
+    for name, place, line in [
+        ("functions.py", 'relu = _function("relu")', 'cube = _function("cube")'),
+        ("scalar.py", "    def tanh(self)", "    cube = lambda self: _unary(codes.CUBE, self)"),
+    ]:
+        text = (package / name).read_text("utf-8")
+        assert text.count(place) == 1
+        (package / name).write_text(text.replace(place, f"{line}\n{place}"), "utf-8")
+    environment = {**os.environ, "MINIGRAD_PURE": "1", "PYTHONPATH": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", PLANTED], check=True, cwd=tmp_path, env=environment)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hostile_labels import HARD
@@ -207,3 +210,43 @@ def test_brackets_where_an_operator_would_tear_a_name_apart():
 )
 def test_how_many(count, text):
     assert plural(count, "path") == text
+
+
+MODEL = """
+from src import minigrad
+weight = 2.0
+
+
+@minigrad.compile
+def scaled(x):
+    return x * weight
+"""
+
+
+def test_in_a_checkout_a_neighbour_of_the_package_is_not_ours(tmp_path):
+    """Imported as `src.minigrad`, what is ours begins with that; `src.model` is somebody else's."""
+    pytest.importorskip("numpy")
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "__init__.py").touch()
+    (source / "minigrad").symlink_to(Path(minigrad.__file__).parent, target_is_directory=True)
+    (source / "model.py").write_text(MODEL)
+    program = """
+from src import model
+from src.minigrad.core.names import is_ours
+assert is_ours("src.minigrad") and is_ours("src.minigrad.nn") and not is_ours("src.minigradient")
+assert not is_ours("src.model") and not is_ours("src") and not is_ours("minigrad")
+assert model.scaled(3.0).data == 6.0
+model.weight = 5.0
+print(model.scaled(3.0).data, model.scaled.cache_info())
+"""
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=False,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith("15.0 "), done.stdout + done.stderr

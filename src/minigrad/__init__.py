@@ -8,6 +8,7 @@
 2.0
 """
 
+import builtins as _builtins
 from typing import Any as _Any
 
 from .core.build import load_pure_if_asked as _load_pure_if_asked
@@ -24,6 +25,7 @@ from . import (
     optim,
     view,
 )
+from . import functions as _functions
 from .calculus.derivatives import (
     grad,
     hessian,
@@ -65,44 +67,7 @@ from .errors import (
     StaleDataError,
     TraceError,
 )
-from .functions import abs as abs
-from .functions import (
-    acos,
-    asin,
-    atan,
-    atan2,
-    clip,
-    cos,
-    cosh,
-    dot,
-    erf,
-    erfc,
-    exp,
-    expm1,
-    gelu,
-    hypot,
-    leaky_relu,
-    log,
-    log1p,
-    log_softmax,
-    logsumexp,
-    maximum,
-    mean,
-    minimum,
-    relu,
-    sigmoid,
-    silu,
-    sin,
-    sinh,
-    softmax,
-    softplus,
-    sqrt,
-    take,
-    tan,
-    tanh,
-    where,
-)
-from .functions import sum as sum
+from .functions import *  # noqa: F403 - every function of the op table, and those beside it
 from .lab import broken
 from .scalar import (
     Value,
@@ -131,7 +96,6 @@ def __getattr__(name: str) -> _Any:
     return globals()[name]
 
 
-# `sum` and `abs` are here too, but a star import must not put them over the built-in ones.
 __all__ = [
     "AuditError",
     "BackwardRunningError",
@@ -147,68 +111,37 @@ __all__ = [
     "TraceError",
     "Value",
     "__version__",
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
     "broken",
     "check",
-    "clip",
-    "cos",
-    "cosh",
     "data_of",
     "diagnose",
-    "dot",
     "draw_dot",
     "engine",
-    "erf",
-    "erfc",
-    "exp",
     "explain",
-    "expm1",
-    "gelu",
     "grad",
     "gradcheck",
     "grads_of",
     "hessian",
-    "hypot",
     "jacobian",
     "jvp",
     "lab",
-    "leaky_relu",
     "load_parameters",
-    "log",
-    "log1p",
-    "log_softmax",
-    "logsumexp",
     "loss",
-    "maximum",
-    "mean",
-    "minimum",
     "nn",
     "no_grad",
     "optim",
     "play",
     "record",
-    "relu",
     "save_parameters",
     "set_data",
     "set_grads",
-    "sigmoid",
-    "silu",
-    "sin",
-    "sinh",
-    "softmax",
-    "softplus",
-    "sqrt",
     "steps",
     "strict",
-    "take",
-    "tan",
-    "tanh",
     "to_html",
     "trace",
     "view",
-    "where",
     "zero_grad",
 ]
+# `sum` and `abs` are here too, but a star import must not put them over the built-in ones.
+__all__ += [name for name in _functions.NAMES if not hasattr(_builtins, name)]
+__all__.sort()

@@ -27,7 +27,7 @@ MAX_LENGTH = 10_000  # characters: far beyond what a person types, and parsed wi
 # What can be called, with the number of arguments (None: one or more).
 _CALLABLE = [
     name
-    for name in functions.__all__
+    for name in functions.NAMES
     if name not in ("where", "take", "dot", "softmax", "log_softmax")
 ]
 FUNCTIONS = {name: OPS[name].arity for name in _CALLABLE}

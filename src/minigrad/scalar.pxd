@@ -1,6 +1,7 @@
 # C types for scalar.py; see there. The rules come from a header made from the op table.
 
 cimport cython
+cimport minigrad_codes as codes
 
 from .core.node cimport Node, Extras
 
@@ -25,9 +26,6 @@ cdef extern from "nodes/slab.h":
     void track(object node)
     void track_like(object node, object operand)
 
-cdef int _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _ABS, _TANH, _EXP, _EXPM1, _LOG, _LOG1P, _SQRT, _SIN
-cdef int _COS, _TAN, _ASIN, _ACOS, _ATAN, _ATAN2, _HYPOT, _SINH, _COSH, _ERF, _ERFC, _SIGMOID
-cdef int _SOFTPLUS, _RELU, _LEAKY_RELU, _GELU, _SILU, _MINIMUM, _MAXIMUM, _WHERE
 cdef int HAS_EXTRAS
 cdef dict open_blocks
 cdef list writebacks

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from .core import codes
 from .core import cython_shim as cython
 from .core import strict as strict_checks
 from .core.backward import add_gradients, in_turn, observed_step, zero_gradients
@@ -92,7 +93,7 @@ class Value(Node):
         if _children != () or _op != "":
             source = self._made_by_hand(data, _children, _op)
         if source is not None:  # it is that node, under another name
-            self._tag = _WHERE
+            self._tag = codes.WHERE
             self._a = source
             self._da = 1.0
             _follow(self, (source,))
@@ -205,140 +206,140 @@ class Value(Node):
 
     def __add__(self, other: Any) -> Value:
         if isinstance(other, Value):
-            return _binary(_ADD, self, other)
-        return _binary_number(_ADD, self, other)
+            return _binary(codes.ADD, self, other)
+        return _binary_number(codes.ADD, self, other)
 
     def __sub__(self, other: Any) -> Value:
         if isinstance(other, Value):
-            return _binary(_SUB, self, other)
-        return _binary_number(_SUB, self, other)
+            return _binary(codes.SUB, self, other)
+        return _binary_number(codes.SUB, self, other)
 
     def __mul__(self, other: Any) -> Value:
         if isinstance(other, Value):
-            return _binary(_MUL, self, other)
-        return _binary_number(_MUL, self, other)
+            return _binary(codes.MUL, self, other)
+        return _binary_number(codes.MUL, self, other)
 
     def __truediv__(self, other: Any) -> Value:
         if isinstance(other, Value):
-            return _binary(_DIV, self, other)
-        return _binary_number(_DIV, self, other)
+            return _binary(codes.DIV, self, other)
+        return _binary_number(codes.DIV, self, other)
 
     def __pow__(self, other: Any) -> Value:
         if isinstance(other, Value):
-            return _binary(_POW, self, other)
-        return _binary_number(_POW, self, other)
+            return _binary(codes.POW, self, other)
+        return _binary_number(codes.POW, self, other)
 
     def __radd__(self, other: Any) -> Value:
-        return _number_binary(_ADD, other, self)
+        return _number_binary(codes.ADD, other, self)
 
     def __rsub__(self, other: Any) -> Value:
-        return _number_binary(_SUB, other, self)
+        return _number_binary(codes.SUB, other, self)
 
     def __rmul__(self, other: Any) -> Value:
-        return _number_binary(_MUL, other, self)
+        return _number_binary(codes.MUL, other, self)
 
     def __rtruediv__(self, other: Any) -> Value:
-        return _number_binary(_DIV, other, self)
+        return _number_binary(codes.DIV, other, self)
 
     def __rpow__(self, other: Any) -> Value:
-        return _number_binary(_POW, other, self)
+        return _number_binary(codes.POW, other, self)
 
     def __neg__(self) -> Value:
-        return _unary(_NEG, self)
+        return _unary(codes.NEG, self)
 
     def __pos__(self) -> Value:
         return self
 
     def __abs__(self) -> Value:
-        return _unary(_ABS, self)
+        return _unary(codes.ABS, self)
 
     # ---- functions, as methods: one line each, the rule is in the table ---------------------
 
     def tanh(self) -> Value:
-        return _unary(_TANH, self)
+        return _unary(codes.TANH, self)
 
     def exp(self) -> Value:
-        return _unary(_EXP, self)
+        return _unary(codes.EXP, self)
 
     def expm1(self) -> Value:
-        return _unary(_EXPM1, self)
+        return _unary(codes.EXPM1, self)
 
     def log(self) -> Value:
-        return _unary(_LOG, self)
+        return _unary(codes.LOG, self)
 
     def log1p(self) -> Value:
-        return _unary(_LOG1P, self)
+        return _unary(codes.LOG1P, self)
 
     def sqrt(self) -> Value:
-        return _unary(_SQRT, self)
+        return _unary(codes.SQRT, self)
 
     def sin(self) -> Value:
-        return _unary(_SIN, self)
+        return _unary(codes.SIN, self)
 
     def cos(self) -> Value:
-        return _unary(_COS, self)
+        return _unary(codes.COS, self)
 
     def tan(self) -> Value:
-        return _unary(_TAN, self)
+        return _unary(codes.TAN, self)
 
     def asin(self) -> Value:
-        return _unary(_ASIN, self)
+        return _unary(codes.ASIN, self)
 
     def acos(self) -> Value:
-        return _unary(_ACOS, self)
+        return _unary(codes.ACOS, self)
 
     def atan(self) -> Value:
-        return _unary(_ATAN, self)
+        return _unary(codes.ATAN, self)
 
     def sinh(self) -> Value:
-        return _unary(_SINH, self)
+        return _unary(codes.SINH, self)
 
     def cosh(self) -> Value:
-        return _unary(_COSH, self)
+        return _unary(codes.COSH, self)
 
     def erf(self) -> Value:
-        return _unary(_ERF, self)
+        return _unary(codes.ERF, self)
 
     def erfc(self) -> Value:
-        return _unary(_ERFC, self)
+        return _unary(codes.ERFC, self)
 
     def sigmoid(self) -> Value:
-        return _unary(_SIGMOID, self)
+        return _unary(codes.SIGMOID, self)
 
     def softplus(self) -> Value:
-        return _unary(_SOFTPLUS, self)
+        return _unary(codes.SOFTPLUS, self)
 
     def relu(self) -> Value:
-        return _unary(_RELU, self)
+        return _unary(codes.RELU, self)
 
     def gelu(self) -> Value:
-        return _unary(_GELU, self)
+        return _unary(codes.GELU, self)
 
     def silu(self) -> Value:
-        return _unary(_SILU, self)
+        return _unary(codes.SILU, self)
 
     def abs(self) -> Value:
-        return _unary(_ABS, self)
+        return _unary(codes.ABS, self)
 
     def leaky_relu(self, slope: Any = 0.01) -> Value:
-        return _with_value_or_number(_LEAKY_RELU, self, slope)
+        return _with_value_or_number(codes.LEAKY_RELU, self, slope)
 
     def atan2(self, x: Any) -> Value:
         """Return the angle of the point (x, self)."""
-        return _with_value_or_number(_ATAN2, self, x)
+        return _with_value_or_number(codes.ATAN2, self, x)
 
     def hypot(self, other: Any) -> Value:
-        return _with_value_or_number(_HYPOT, self, other)
+        return _with_value_or_number(codes.HYPOT, self, other)
 
     def conjugate(self) -> Value:
         """Return itself; NumPy's var() and std() ask real numbers too."""
         return self
 
     def minimum(self, other: Any) -> Value:
-        return _with_value_or_number(_MINIMUM, self, other)
+        return _with_value_or_number(codes.MINIMUM, self, other)
 
     def maximum(self, other: Any) -> Value:
-        return _with_value_or_number(_MAXIMUM, self, other)
+        return _with_value_or_number(codes.MAXIMUM, self, other)
 
     def clip(self, low: Any, high: Any) -> Value:
         """Return this Value, or the bound that it is beyond."""
@@ -406,41 +407,6 @@ if not cython.compiled:
     value1 = value2 = [op.value for op in TABLE]
     first1 = first2 = [op.partials[0] if op.partials else op.value for op in TABLE]
     second2 = [op.partials[1] if len(op.partials) > 1 else op.value for op in TABLE]
-
-_ADD = OPS["add"].code
-_SUB = OPS["sub"].code
-_MUL = OPS["mul"].code
-_DIV = OPS["div"].code
-_POW = OPS["pow"].code
-_NEG = OPS["neg"].code
-_ABS = OPS["abs"].code
-_TANH = OPS["tanh"].code
-_EXP = OPS["exp"].code
-_EXPM1 = OPS["expm1"].code
-_LOG = OPS["log"].code
-_LOG1P = OPS["log1p"].code
-_SQRT = OPS["sqrt"].code
-_SIN = OPS["sin"].code
-_COS = OPS["cos"].code
-_TAN = OPS["tan"].code
-_ASIN = OPS["asin"].code
-_ACOS = OPS["acos"].code
-_ATAN = OPS["atan"].code
-_ATAN2 = OPS["atan2"].code
-_HYPOT = OPS["hypot"].code
-_SINH = OPS["sinh"].code
-_COSH = OPS["cosh"].code
-_ERF = OPS["erf"].code
-_ERFC = OPS["erfc"].code
-_SIGMOID = OPS["sigmoid"].code
-_SOFTPLUS = OPS["softplus"].code
-_RELU = OPS["relu"].code
-_LEAKY_RELU = OPS["leaky_relu"].code
-_GELU = OPS["gelu"].code
-_SILU = OPS["silu"].code
-_MINIMUM = OPS["minimum"].code
-_MAXIMUM = OPS["maximum"].code
-_WHERE = OPS["where"].code
 
 
 def _node(
@@ -605,7 +571,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
         refuse_inverted(condition)
     chosen = a if condition else b
     if isinstance(chosen, Value):
-        return _node(_WHERE, _number_of(chosen), chosen, None, 1.0, 0.0)
+        return _node(codes.WHERE, _number_of(chosen), chosen, None, 1.0, 0.0)
     if isinstance(a, Value) or isinstance(b, Value):
         return Value(as_float(chosen, "where"))
     return as_float(chosen, "where")

@@ -1,6 +1,7 @@
 # C types for node.py; see there.
 
 cimport cython
+cimport minigrad_codes as codes
 
 cdef class Extras:
     cdef public object label, op, operands, partials, prev, given, source, custom_backward
@@ -36,6 +37,6 @@ cdef inline Py_ssize_t count_in(bytearray buffer) except -1:
         raise TypeError("a buffer of gradients is a bytearray, not None.")
     return PyByteArray_GET_SIZE(buffer) // <Py_ssize_t>sizeof(double)
 
-cdef int _POW, _WHERE, _CODE
+cdef int _CODE
 cdef dict open_blocks
 cdef list writebacks

@@ -18,6 +18,7 @@ from typing import Any, NoReturn, Self
 
 from ..errors import NotDifferentiableError
 from ..maths import floats as ieee
+from . import codes
 from . import cython_shim as cython
 from .blocks import open_blocks
 from .coerce import as_float, as_list
@@ -38,8 +39,6 @@ __all__ = ["HAS_EXTRAS", "Extras", "Gradients", "Node", "as_operands"]
 
 HAS_EXTRAS = 64  # the bit of a tag that says: this node has something in _extras
 _CODE = HAS_EXTRAS - 1
-_POW = OPS["pow"].code
-_WHERE = OPS["where"].code
 
 
 @cython.cclass
@@ -200,7 +199,7 @@ class Node:
         """What pictures write on the node; a text for people, not an identity."""
         if self._extras is not None and self._extras.op is not None:
             return self._extras.op
-        if self._code == _POW and self._b is None:
+        if self._code == codes.POW and self._b is None:
             return f"**{int(self._db) if self._db.is_integer() else self._db}"
         return TABLE[self._code].label
 
@@ -276,7 +275,7 @@ class Node:
         """
         if TABLE[self._code].arity != 2 or (self._a is not None and self._b is not None):
             return
-        if self._code == _POW and self._b is None:
+        if self._code == codes.POW and self._b is None:
             return
         extras = self._get_extras()
         if extras.operands:
@@ -339,7 +338,7 @@ class Node:
     def _arguments(self) -> tuple[Any, ...]:
         """What the row of the table was applied to: Values, and numbers where it got numbers."""
         operands = self._extras.operands if self._extras is not None else ()
-        if self._code == _WHERE:
+        if self._code == codes.WHERE:
             return (True, self._a, 0.0)
         arity = TABLE[self._code].arity
         if arity == 1:
