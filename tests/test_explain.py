@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from pictures import named, neuron, twice
 from programs import call_minigrad, random_program, run
 from rich.console import Console
-from walks import count_paths, paths
 
 from minigrad import Value, explain, grad
 from minigrad.calculus.paths import explain_all
-from minigrad.core.graph import topological_order
+from minigrad.core.graph import count_paths, paths, topological_order
 
 
 def by_hand():

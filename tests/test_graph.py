@@ -7,10 +7,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from walks import count_paths, counts, paths
 
 from minigrad import CycleError, Value
-from minigrad.core.graph import Edge, edges, topological_order
+from minigrad.core.graph import Edge, count_paths, counts, edges, paths, topological_order
 
 
 class Stranger:
