@@ -21,8 +21,6 @@ from ..errors import NotDifferentiableError
 from ..functions import VALUES
 from ..scalar import Value
 
-__all__ = ["grad", "hessian", "jacobian", "jvp"]
-
 
 def grad(output: Value, inputs: Value | Iterable[Value], *, create_graph: bool = False) -> Any:
     """Return the derivatives of `output` with respect to `inputs`; no `.grad` changes.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
-__all__ = ["Explanation", "Term", "explain", "explain_all"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:

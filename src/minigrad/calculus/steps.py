@@ -25,21 +25,6 @@ from ..core.observers import watching
 from ..core.strict import same
 from ..scalar import Value
 
-__all__ = [
-    "Forward",
-    "Kept",
-    "PassRecord",
-    "Seed",
-    "Step",
-    "aside",
-    "check_root",
-    "forward_steps",
-    "links",
-    "overwritten",
-    "record",
-    "steps",
-]
-
 T = TypeVar("T")
 
 

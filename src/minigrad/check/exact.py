@@ -19,8 +19,6 @@ from typing import Any
 
 from .. import functions
 
-__all__ = ["Graph", "differences", "random_graph", "run"]
-
 Partials = tuple[Fraction, ...]
 _ONE, _ZERO = Fraction(1), Fraction(0)
 _INPUTS = tuple(Fraction(k, 8) for k in range(-40, 41) if k)

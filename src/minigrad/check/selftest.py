@@ -45,8 +45,6 @@ from . import exact
 from .doctor import diagnose
 from .gradcheck import differences
 
-__all__ = ["CHECKS", "Outcome", "examined", "facts"]
-
 Case = str | None  # a sentence about what is wrong, if anything is
 Cases = Callable[[int], Iterator[Case]]
 

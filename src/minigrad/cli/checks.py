@@ -12,8 +12,6 @@ from ..check import diagnose
 from ..core.terminal import put, put_json, put_table
 from .options import AsJson, Force, check_new, write
 
-__all__ = ["doctor", "selftest"]
-
 
 def doctor(
     subject: Annotated[

@@ -16,8 +16,6 @@ from ..expressions import FUNCTIONS, NUMBER, evaluate, names, parse
 from ..scalar import Value
 from .options import AsJson, Assignments, Expression
 
-__all__ = ["explain", "grad", "graph", "steps"]
-
 
 def grad(expression: Expression, assignments: Assignments = None, as_json: AsJson = False) -> None:
     """Evaluate an expression and its derivative with respect to every variable."""

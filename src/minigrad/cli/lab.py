@@ -21,8 +21,6 @@ from ..lab.workspace import Difference, LabError, Progress, checked_language
 from .options import AsJson
 from .reporting import reported
 
-__all__ = ["app"]
-
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -13,8 +13,6 @@ from ..core.names import readable
 from ..core.terminal import put
 from ..errors import ExpressionError
 
-__all__ = ["AsJson", "Assignments", "Expression", "Force", "check_new", "write"]
-
 Expression = Annotated[str, typer.Argument(help="such as '(a*b + c) * (a - c)'")]
 Assignments = Annotated[
     list[str] | None, typer.Argument(metavar="NAME=NUMBER", help="such as a=2 b=3 c=4")

@@ -15,8 +15,6 @@ from ..errors import ExpressionError
 from .expressions import graph
 from .options import Assignments, Expression, Force, write
 
-__all__ = ["draw", "play"]
-
 Direction = Annotated[
     str, typer.Option("--rankdir", help="LR, left to right, or TB, top to bottom.")
 ]

@@ -14,8 +14,6 @@ from typer.core import TyperGroup
 from ..core.names import readable
 from ..core.terminal import put, show_what_can_be_shown, shown
 
-__all__ = ["Group", "reported", "run"]
-
 
 def run(app: Callable[[], Any]) -> None:
     """Run the command line."""

@@ -9,7 +9,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .function import CacheInfo, Compiled, Gradients
+from .dispatch import CacheInfo
+from .function import Compiled
+from .gradients import Gradients
 from .train import TrainStep, train_step
 from .vmap import Batched, BatchGradients, vmap
 

@@ -28,16 +28,6 @@ from .specialization import Purpose, Specialization
 from .tracing.proxies import TracedNumber, plain_number
 from .tracing.untraced import StandIns
 
-__all__ = [
-    "Schedule",
-    "agree",
-    "clock",
-    "difference",
-    "measured",
-    "mode_of",
-    "reasons",
-]
-
 SHARE = 0.03  # of the time that replays take: nobody notices
 _FIRST = 8  # calls until the time of one is taken: the first ones are slower than the rest
 _TOO_LARGE = 5_000_000  # operations: a graph of so many nodes may not fit into memory

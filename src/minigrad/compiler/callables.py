@@ -16,8 +16,6 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Self
 
-__all__ = ["Made", "refuse_unfinished"]
-
 
 def _innermost(function: Any) -> Any:
     while isinstance(function, functools.partial):

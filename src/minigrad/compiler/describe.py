@@ -8,8 +8,6 @@ from ..core.names import plural
 from .ir.kinds import KINDS
 from .specialization import Specialization
 
-__all__ = ["described"]
-
 
 def described(spec: Specialization, name: str) -> str:
     """Say in words what became of a function."""

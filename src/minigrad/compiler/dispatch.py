@@ -27,8 +27,6 @@ from .machine import GuardFailed, NotFinite
 from .specialization import Specialization, exactly, specialize
 from .tracing.trace import collector_off, turn
 
-__all__ = ["CacheInfo", "Dispatcher", "Uncompiled"]
-
 _STRUCTURES = 256  # programs for other structures: beyond, those not used for longest are dropped
 PATIENCE = 60.0  # seconds to wait for another thread that traces, where nothing else can be done
 _MOST_SPECS = 16  # ways through one structure: beyond, the function runs as it is

@@ -38,8 +38,6 @@ from .specialization import Purpose, Specialization
 from .tracing.proxies import TracedNumber
 from .tracing.untraced import RUNNING, StandIns
 
-__all__ = ["Bound", "CacheInfo", "Compiled", "Gradients"]
-
 _TABLE = 100  # derivatives of all results by all operands that an operation is worth
 
 

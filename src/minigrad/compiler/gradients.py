@@ -9,8 +9,6 @@ from ..scalar import Value
 from .arguments.structure import Flat, restore
 from .specialization import Specialization
 
-__all__ = ["Gradients", "gradients_of"]
-
 
 class Gradients(Mapping[Value, float]):
     """Derivatives of a result: by Value, `grads[p]`, and in the structure of the arguments.

@@ -19,8 +19,6 @@ from .ir.program import NOT_FINITE
 from .machine import NotFinite
 from .specialization import Purpose, Specialization
 
-__all__ = ["Jacobian"]
-
 _ROWS = Purpose("jacobian", 0, "values")
 _BLOCK = 64  # rows that are computed together
 

@@ -14,8 +14,6 @@ from ..core.writeback import flush_writebacks
 from .backends import Backend
 from .ir.program import NOT_FINITE, Program
 
-__all__ = ["GuardFailed", "Machine", "NotFinite", "Numbers"]
-
 T = TypeVar("T")
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -31,8 +31,6 @@ from .machine import GuardFailed, Machine, NotFinite
 from .specialization import FORWARD, Purpose, Specialization
 from .tracing.proxies import EXACT
 
-__all__ = ["BatchGradients", "Batched", "vmap"]
-
 _LONG = 2_000_000  # rows times instructions / 100 from which on a progress bar is shown
 
 

@@ -31,16 +31,6 @@ from .writeback import flush_writebacks, writebacks
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
-__all__ = [
-    "add_gradients",
-    "gradients",
-    "gradients_and_scale",
-    "in_turn",
-    "observed_step",
-    "run_by_hand",
-    "zero_gradients",
-]
-
 if not cython.compiled:
     from .cython_shim import new_buffer, numbers_in, set_at_once
 

@@ -21,8 +21,6 @@ from typing import Any, Self
 
 from .turns import in_child
 
-__all__ = ["Mode", "Setting", "innermost", "open_blocks", "open_from_outside", "tidy_up"]
-
 # The blocks that may be open, in any thread, as keys. While there is none, an engine need not ask
 # about modes at all: that keeps them free for everybody who does not use them.
 open_blocks: dict[Any, Any] = {}

@@ -9,8 +9,6 @@ from math import isinf
 from numbers import Real
 from typing import Any
 
-__all__ = ["as_float", "as_list", "is_number"]
-
 
 def is_number(x: object) -> bool:
     """Tell whether `x` is a real number: Python's, a Fraction, a Decimal or a NumPy scalar."""

@@ -18,8 +18,6 @@ from .blocks import open_blocks
 from .graph import topological_order
 from .observers import refuse_in_trace
 
-__all__ = ["copy_of", "deep_copy_of", "reduced"]
-
 _links = methodcaller("_links")
 
 

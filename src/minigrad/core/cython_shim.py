@@ -13,30 +13,6 @@ from itertools import repeat
 from operator import is_
 from typing import Any, TypeVar
 
-__all__ = [
-    "cast",
-    "cclass",
-    "compiled",
-    "copy_fields",
-    "count_in",
-    "final",
-    "first_new_meaning",
-    "first_other",
-    "make_node",
-    "new_buffer",
-    "nonecheck",
-    "numbers_in",
-    "open_slab",
-    "own_attributes",
-    "place_nodes",
-    "read_fields",
-    "set_at_once",
-    "slab_count",
-    "track",
-    "track_like",
-    "trashcan",
-]
-
 C = TypeVar("C")
 
 compiled = False

@@ -27,8 +27,6 @@ try:
 except ImportError:  # Windows, where nobody can remove a file that another has open
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["write_atomically"]
-
 _LINKS = 40  # that the system follows at most
 _OLD = 86_400.0  # seconds; where files cannot be locked, no writer takes as long
 

@@ -14,8 +14,6 @@ from typing import Any, Protocol, TypeVar
 
 from .blocks import open_blocks
 
-__all__ = ["Flow", "grad_apart", "is_flowing", "set_grad_apart", "with_flow"]
-
 T = TypeVar("T")
 
 

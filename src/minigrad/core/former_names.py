@@ -7,8 +7,6 @@ import sys
 from types import ModuleType
 from typing import Any
 
-__all__ = ["FORMER_NAMES", "answer_to_former_names"]
-
 FORMER_NAMES = {
     "batches": "compiler.vmap",
     "callables": "compiler.callables",

@@ -15,18 +15,6 @@ from typing import Any, NamedTuple
 
 from ..errors import CycleError
 
-__all__ = [
-    "Counts",
-    "Edge",
-    "count_paths",
-    "counts",
-    "cycle_message",
-    "edges",
-    "operands_of",
-    "paths",
-    "topological_order",
-]
-
 Operands = Callable[[Any], Sequence[Any]]
 
 

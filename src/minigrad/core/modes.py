@@ -9,17 +9,6 @@ from typing import Any, TypeVar
 from .blocks import Mode, Setting, innermost
 from .observers import refuse_in_trace, tracer
 
-__all__ = [
-    "in_strict",
-    "is_recording",
-    "no_grad",
-    "of_a_node",
-    "recording",
-    "strict",
-    "tolerant",
-    "tolerantly",
-]
-
 T = TypeVar("T")
 
 _no_grad: Setting = ContextVar("minigrad_no_grad", default=None)

@@ -12,23 +12,6 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any
 
-__all__ = [
-    "LONGEST",
-    "PACKAGE",
-    "brief",
-    "cut",
-    "is_ours",
-    "json_number",
-    "name_of",
-    "owner",
-    "plural",
-    "readable",
-    "short",
-    "short_name",
-    "spell",
-    "width_of",
-]
-
 PACKAGE = __name__.removesuffix(".core.names")  # `minigrad`, or `src.minigrad` in a checkout
 LONGEST = 60  # columns of a name in a picture or among others in a line
 

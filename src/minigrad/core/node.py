@@ -35,8 +35,6 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 if not cython.compiled:
     from .cython_shim import count_in, numbers_in
 
-__all__ = ["HAS_EXTRAS", "Extras", "Gradients", "Node", "as_operands"]
-
 HAS_EXTRAS = 64  # the bit of a tag that says: this node has something in _extras
 _CODE = HAS_EXTRAS - 1
 

@@ -11,19 +11,6 @@ from typing import Any, Protocol
 
 from .blocks import Mode, Setting, innermost, open_from_outside
 
-__all__ = [
-    "Pass",
-    "Tracer",
-    "Watcher",
-    "current_watchers",
-    "refuse_in_trace",
-    "replaced_pass",
-    "replacing",
-    "tracer",
-    "tracing",
-    "watching",
-]
-
 _watching: Setting = ContextVar("minigrad_watching", default=None)
 _replacing: Setting = ContextVar("minigrad_replacing", default=None)
 _tracing: Setting = ContextVar("minigrad_tracing", default=None)

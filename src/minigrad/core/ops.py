@@ -32,8 +32,6 @@ from dataclasses import dataclass
 from math import inf, nan, pi, sqrt
 from typing import Any
 
-__all__ = ["OPS", "TABLE", "Op"]
-
 Rule = Callable[..., Any]
 Interval = tuple[float, float]
 

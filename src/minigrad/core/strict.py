@@ -15,17 +15,6 @@ from ..maths import floats as ieee
 from .names import is_ours, readable, short
 from .ops import TABLE
 
-__all__ = [
-    "calling_line",
-    "check_derivative",
-    "check_fresh",
-    "check_gradient",
-    "check_rule",
-    "check_value",
-    "numbers",
-    "same",
-]
-
 
 def numbers(node: Any) -> list[float]:
     """Return what a node's rule was applied to, as it is now."""

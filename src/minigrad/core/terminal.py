@@ -25,16 +25,6 @@ from .names import readable
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "put",
-    "put_json",
-    "put_rich",
-    "put_table",
-    "show_what_can_be_shown",
-    "shown",
-    "table_of",
-]
-
 _SPELLINGS = {
     **{"→": "->", "←": "<-", "↔": "<->", "↦": "|->", "⇒": "=>", "↑": "^", "↓": "v"},
     **{"…": "...", "·": "*", "⋅": "*", "∙": "*", "•": "*", "×": "x", "÷": "/", "⁄": "/"},

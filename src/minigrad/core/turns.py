@@ -21,8 +21,6 @@ from contextvars import Context
 from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["PAUSE", "Turns", "forked", "in_child"]
-
 T = TypeVar("T")
 
 PAUSE = 2e-4  # seconds between two looks whether it is our turn

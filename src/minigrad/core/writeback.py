@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from .turns import Turns
 
-__all__ = ["defer", "flush_writebacks", "is_pending", "writebacks"]
-
 writebacks: list[Callable[[], None]] = []  # those that are pending
 _flushing = Turns()
 

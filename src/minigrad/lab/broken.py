@@ -24,8 +24,6 @@ from ..core.observers import Watcher, replacing
 from ..core.ops import TABLE
 from ..scalar import Value
 
-__all__ = ["FAULTS", "BrokenPass", "broken"]
-
 Grads = list[tuple[Value, float]]
 
 

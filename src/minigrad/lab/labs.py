@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["LABS", "LANGUAGES", "Lab", "Measured", "differences", "language", "sound"]
-
 HERE = Path(__file__).resolve().parent
 LANGUAGES = ("en", "es")
 GROWN = "engines/grown.py"

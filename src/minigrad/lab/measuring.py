@@ -16,8 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["work"]
-
 
 def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
     """Run the probes on the engine, and say what they measured."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ..core.names import readable
 
-__all__ = ["PHRASES", "say"]
-
 PHRASES: dict[str, dict[str, str]] = {
     "en": {
         "labs": "Labs: break a small engine, see which tests still pass, repair it",

@@ -27,8 +27,6 @@ from ..errors import MinigradError
 from .labs import LABS, LANGUAGES, Lab, Measured, differences, language, sound
 from .phrases import say
 
-__all__ = ["LabError", "Progress", "check", "examine", "find_folder", "get", "reset", "start"]
-
 TASK = Path(__file__).with_name("measuring.py")
 SECONDS = 10  # for an engine to be measured in
 BYTES = 2 << 30  # of memory for it

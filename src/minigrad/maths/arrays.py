@@ -13,8 +13,6 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["ArrayMath"]
-
 # Array libraries that follow NumPy spell these differently from `math`.
 _SPELLING = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
 _SAME = ("abs", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh")

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["COMPLEX", "Ordered", "plain"]
-
 
 def plain(x: Any) -> complex:
     """Return a number of Python's own."""

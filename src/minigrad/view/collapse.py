@@ -20,8 +20,6 @@ from ..core.names import plural
 from ..core.ops import TABLE
 from .scene import Arrow, Scene, Span, Unit
 
-__all__ = ["collapsed", "unit_of"]
-
 ORDERED = 3  # operands; of more than that nobody asks which is which
 
 

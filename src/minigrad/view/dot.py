@@ -28,8 +28,6 @@ from .scene import Scene, Span, Unit
 from .svg import svg_of
 from .text import span
 
-__all__ = ["Picture", "digraph_of"]
-
 
 class Picture(graphviz.Digraph):  # type: ignore[misc]
     """A Digraph that can also be drawn without the `dot` binary."""

@@ -16,8 +16,6 @@ from ..core.names import plural
 from .collapse import collapsed, unit_of
 from .scene import Arrow, Scene
 
-__all__ = ["LIMIT", "scene_of"]
-
 LIMIT = 500  # units; with more of them nobody sees anything
 ARROWS = 3  # for each unit of the limit; a fan of thousands is as hard to look at
 WALK = 100_000  # nodes; repeats are not looked for in more than that

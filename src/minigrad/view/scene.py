@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from ..core.names import json_number, plural, readable
 
-__all__ = ["Arrow", "Scene", "Span", "Unit"]
-
 
 class Span(NamedTuple):
     """The smallest and the largest of the numbers that a unit stands for; nan if one is nan."""

@@ -21,8 +21,6 @@ from .layout.placing import PORT_GAP
 from .scene import Scene, Unit
 from .text import span
 
-__all__ = ["DARK", "svg_of"]
-
 COLUMN = 7.3  # the width of a character of 12 px
 PADDING = 8.0
 HEIGHT = 26.0  # of an operation and of a row of cells

@@ -8,8 +8,6 @@ from __future__ import annotations
 from ..core.names import brief, plural, readable
 from .scene import Scene, Span, Unit
 
-__all__ = ["span", "text_of"]
-
 DEEP = 60  # levels; beyond that the indentation alone would fill the line
 
 

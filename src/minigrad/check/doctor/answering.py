@@ -27,8 +27,6 @@ from .lines import marks_of
 from .run_probes import run_all
 from .scripts import Probe
 
-__all__ = ["work"]
-
 
 class UnreadableError(Exception):
     """The file is not one that could be run."""

@@ -21,8 +21,6 @@ from .run_probes import Outcome
 from .sandbox import Heard, run_apart
 from .scripts import Probe
 
-__all__ = ["LARGEST", "Examination", "examine_stranger", "understand"]
-
 TASK = Path(__file__).with_name("answering.py")
 SECONDS = 6.0  # for all questions: a sound engine takes one
 MEMORY = 4 * 1024**3  # bytes; somebody's engine may import NumPy or PyTorch

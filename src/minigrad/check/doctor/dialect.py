@@ -23,8 +23,6 @@ from typing import Any
 
 from .scripts import Probe, Script, Statement
 
-__all__ = ["Dialect", "NoEngineError", "can", "find"]
-
 DATA = ("data", "value", "val", "_data", "_value", "x", "v", "item", "number")
 GRAD = ("grad", "derivative", "gradient", "_grad", "adjoint", "deriv", "g")
 BACKWARD = ("backward", "backprop", "backpropagate", "back", "compute_gradients", "gradients")

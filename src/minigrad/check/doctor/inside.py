@@ -19,8 +19,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["main"]
-
 FORBIDDEN = (
     "os.exec",
     "os.fork",

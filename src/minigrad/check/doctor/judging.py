@@ -9,8 +9,6 @@ from .probes import expected
 from .run_probes import Outcome
 from .scripts import Probe
 
-__all__ = ["Sign", "close", "ill_outcome", "judge"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sign:

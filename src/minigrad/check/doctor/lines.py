@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from .dialect import BACKWARD, GRAD, NAMES, SPECIAL
 
-__all__ = ["Marks", "likely_line", "marks_of"]
-
 HARMLESS = ("__init__", "zero_grad", *BACKWARD)
 BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statements have statements
 # For each class, and for the file under "", the lines of: "class", the first one; "assign", a

@@ -21,8 +21,6 @@ from ...scalar import Value
 from .dialect import SYMBOLS
 from .scripts import FUNCTIONS, Probe, Script
 
-__all__ = ["BY_NAME", "FIRST", "PROBES", "build", "drawn", "expected"]
-
 FIRST = ("first", "hand", "maybe", "left")  # the kinds of probes that faults show in
 PROBES: list[Probe] = []
 

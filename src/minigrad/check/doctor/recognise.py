@@ -19,8 +19,6 @@ from .judging import Sign, close
 from .probes import BY_NAME, PROBES
 from .signatures import Signatures
 
-__all__ = ["recognise"]
-
 # An operation may be made of others: a - b of a + (-b), a / b of a * b**-1.
 MADE_OF = {
     "sub": ("add", "neg", "mul"),

@@ -15,8 +15,6 @@ from ...view.player.page import script_hash
 from .probes import build
 from .scripts import Script
 
-__all__ = ["Finding", "Report"]
-
 LINE = 200  # columns of a line of the stranger's file; wrapping a line without end would take long
 HEADINGS = {"fault": "Faults", "limit": "Limits", "note": "Notes"}
 

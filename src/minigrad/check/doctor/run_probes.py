@@ -14,8 +14,6 @@ from typing import Any
 from .dialect import Dialect
 from .scripts import Probe, Script
 
-__all__ = ["ACTIONS", "DEPTH", "Outcome", "run_all"]
-
 REPEATS = 4  # of a probe: where a set decides the order, each object's address does
 DEPTH = 5_000  # nodes in a chain; Python's own limit is a thousand calls
 Outcome = dict[str, Any]  # {"missing": True}, {"error": …}, or {"data": …, "grad": …, …}

@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["LONGEST", "Heard", "run_apart"]
-
 LONGEST = 10_000_000  # bytes of answers, and of any file that the stranger writes
 FOLDER = Path(__file__).resolve().parent
 # The modules of this folder and of the task's under a name of their own: loading them must not

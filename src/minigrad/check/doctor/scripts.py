@@ -13,8 +13,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FUNCTIONS", "OPERATORS", "Probe", "Script", "Statement"]
-
 OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow"}
 FUNCTIONS = ("tanh", "exp", "log", "relu", "sigmoid", "sum")
 

@@ -20,16 +20,6 @@ from .probes import FIRST, PROBES, drawn
 from .run_probes import Outcome, run_all
 from .scripts import Probe
 
-__all__ = [
-    "STYLES",
-    "Signatures",
-    "load",
-    "patient",
-    "signature",
-    "signatures",
-    "source",
-]
-
 FOLDER = Path(__file__).with_name("sound")
 MAY_REFUSE = ("maybe", "left")
 

@@ -20,8 +20,6 @@ from math import inf, isfinite, nan
 
 from ...core.names import brief
 
-__all__ = ["Slope", "extrapolate", "slope"]
-
 _EPS = 2.0**-52
 _RATIO = 4.0  # from step to step
 _BATCH = 5  # so many steps are tried before asking whether it is enough

@@ -22,8 +22,6 @@ from ...maths.arrays import ArrayMath
 from ...maths.complex import COMPLEX, Ordered, plain
 from ...scalar import Value
 
-__all__ = ["complex_gradient", "jax_gradient", "replay", "torch_gradient"]
-
 
 def replay(root: Value, leaves: Sequence[Value], numbers: Sequence[Any], m: Any) -> Any:
     """Return what `root` comes to in the mathematics `m` if the leaves are these numbers."""

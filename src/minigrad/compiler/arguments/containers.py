@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Parts", "apart", "array_of", "is_named"]
-
 
 class Parts(NamedTuple):
     """A container, taken apart."""

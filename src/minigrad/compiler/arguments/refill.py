@@ -15,8 +15,6 @@ from ...core.node import Node
 from ...core.writeback import flush_writebacks
 from ...scalar import Value
 
-__all__ = ["refill"]
-
 _EXACT = 2**53  # whole numbers beyond have no float of their own
 
 Other = Callable[[Any, Any, Any, int, list[Any]], int]

@@ -19,8 +19,6 @@ from ..tracing.places import Slots
 from ..tracing.proxies import TracedNumber
 from .containers import apart
 
-__all__ = ["Template", "kind_of"]
-
 _PLAIN = (str, bytes, bool, int, float, complex, type(None))
 _COPIED = (np.ndarray, set, bytearray)  # what a caller may change
 _EMPTY = CellType()

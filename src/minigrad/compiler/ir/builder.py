@@ -7,8 +7,6 @@ from typing import Any
 from .program import Instruction
 from .refs import Ref
 
-__all__ = ["Builder"]
-
 
 class Builder:
     """Collects instructions, and allocates slots for their results."""

@@ -9,8 +9,6 @@ import numpy as np
 from .kinds import KINDS
 from .refs import Ref
 
-__all__ = ["text"]
-
 
 def text(program: Any) -> str:
     """Print a program, an instruction a line."""

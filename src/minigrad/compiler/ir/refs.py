@@ -13,8 +13,6 @@ import numpy as np
 
 from ...errors import TraceError
 
-__all__ = ["MOST_SLOTS", "Area", "Flags", "Ref", "check_size", "indices", "ref_of"]
-
 Indices = np.ndarray[Any, np.dtype[np.int32]]
 Slots = np.ndarray[Any, np.dtype[np.int64]]
 _FEW = 48  # up to so many slots, a Python list is quicker than an array

@@ -17,8 +17,6 @@ from ..ir.builder import Builder
 from ..ir.program import Program
 from ..ir.refs import Ref
 
-__all__ = ["expand"]
-
 
 def expand(program: Program) -> Program:
     """Spell every `vjp` out in maps, by the rule of the op table, so that it has a derivative."""

@@ -26,8 +26,6 @@ from ..ir.program import Instruction, Program
 from ..ir.refs import Flags, Ref, ref_of
 from .expand import expand
 
-__all__ = ["grad", "hessian_times_vector", "jacobian"]
-
 # Operations without a derivative: tests are flat, and `stop_gradient` is made for it.
 _FLAT = {"less", "less_equal", "equal", "and_", "or_", "not_", "stop_gradient"}
 

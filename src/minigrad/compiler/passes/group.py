@@ -28,8 +28,6 @@ from ..tracing.canonical import Canonical, canonical
 from ..tracing.tape import CONSTANT, MAX, TAKE, Entries, Guard, Tape
 from .matrices import Ints, by_key, matrix_products
 
-__all__ = ["group"]
-
 _NAMES = {op.code: op.name for op in MAPS.values()}
 
 

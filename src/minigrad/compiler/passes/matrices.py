@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Ints", "by_key", "matrix_products"]
-
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 

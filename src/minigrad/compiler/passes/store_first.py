@@ -14,8 +14,6 @@ from ..ir.kinds import KINDS
 from ..ir.program import Instruction, Program
 from ..ir.refs import Area, Flags, Ref
 
-__all__ = ["store_first"]
-
 _ZERO = (0.0).hex()  # not -0
 
 

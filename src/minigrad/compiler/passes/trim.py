@@ -21,8 +21,6 @@ from ..ir.kinds import KINDS
 from ..ir.program import Instruction, Program
 from ..ir.refs import Flags, Ref, ref_of
 
-__all__ = ["trim"]
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 

@@ -31,8 +31,6 @@ from ...scalar import Value, apply
 from .lifted import Argument
 from .proxies import EXACT, TraceContext, TracedNumber, plain_number
 
-__all__ = ["patched", "unpatch"]
-
 # What math's functions ask of their argument: they raise where a program would go on with nan.
 _ANY: Callable[[Any], Any] = lambda x: True  # noqa: E731
 _FINITE: Callable[[Any], Any] = lambda x: abs(x) < inf  # noqa: E731

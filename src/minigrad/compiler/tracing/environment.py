@@ -24,11 +24,9 @@ import numpy as np
 
 from ...core.names import is_ours
 from ...core.turns import forked
-from .places import MISSING, Kind, Place, Slots, is_same
+from .places import MISSING, Kind, Place, is_same
 from .search import Search
 from .unchanged import first_changed, first_moved
-
-__all__ = ["Environment", "Slots", "environment_of"]
 
 
 class Environment:

@@ -21,8 +21,6 @@ from .proxies import TracedNumber
 from .tape import release
 from .trace import Trace
 
-__all__ = ["let_go"]
-
 
 def let_go(trace: Trace, arguments: list[Argument]) -> list[str]:
     """Close a trace; return the places where numbers of it are left, in words."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["leads_outside", "names_outside"]
-
 _CLOCK, _CHANCE, _FILES = "the clock", "random numbers", "files"
 _NETWORK, _PROCESS, _THREADS = "the network", "another process", "other threads"
 _SURROUNDINGS = "the environment"

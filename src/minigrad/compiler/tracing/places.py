@@ -23,37 +23,6 @@ import numpy as np
 
 from .unchanged import attributes_of
 
-__all__ = [
-    "ARRAY",
-    "ASKED",
-    "ATTRIBUTES",
-    "BARE",
-    "BYTES",
-    "CELL",
-    "CLASS",
-    "DICT",
-    "FUNCTION",
-    "LABELS",
-    "LIST",
-    "LOCAL",
-    "MISSING",
-    "NAMED",
-    "ORDERED",
-    "REFERENTS",
-    "RESULTS",
-    "SET",
-    "SLOTS",
-    "VARIABLE",
-    "WEAK",
-    "Asked",
-    "Kind",
-    "Place",
-    "Slots",
-    "inside",
-    "is_same",
-    "referents",
-]
-
 MISSING: Any = object()  # what a name means that is not there
 _NUMBERS = {float, int, bool, complex, Fraction, Decimal}
 _TEXTS = {str, bytes, NoneType}

@@ -18,24 +18,6 @@ from ...core.node import Node
 from .unchanged import attributes_of
 from .words import words_of
 
-__all__ = [
-    "LINKS",
-    "NUMBERS",
-    "PLAIN",
-    "Shape",
-    "fields_of",
-    "is_a_dataclass_own",
-    "is_held",
-    "is_open",
-    "is_operator",
-    "is_our_function",
-    "is_users_class",
-    "is_users_module",
-    "is_users_space",
-    "match_args",
-    "module_of",
-]
-
 NUMBERS = {float, int, bytes, complex, bool, NoneType}  # nothing to look into
 PLAIN = NUMBERS | {str}  # may be the name of something
 LINKS = {"__wrapped__", "__self__", "__func__"}  # from a wrapper to what it wraps

@@ -15,8 +15,6 @@ from types import CodeType, FrameType
 
 from ...core.names import is_ours
 
-__all__ = ["is_formatting", "shown_at"]
-
 _NOTHING = {"PUSH_NULL", "CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "COPY_FREE_VARS", "MAKE_CELL"}
 # Who shows texts, and nothing else: whatever else is called may keep them.
 _FUNCTIONS = {"print", "pprint", "display"}

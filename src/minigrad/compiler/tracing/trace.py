@@ -30,8 +30,6 @@ from .proxies import Inverted, TracedBool, TracedNumber, close, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Entries, Guard, Tape
 from .texts import shown_at
 
-__all__ = ["Trace", "collector_off", "trace", "turn"]
-
 _lock = forked(threading.RLock())  # one trace at a time: it stands in for max and min meanwhile
 _is_running = False
 _WHERE, _DIV = OPS["where"].code, OPS["div"].code

@@ -16,8 +16,6 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 if not cython.compiled:
     from ...core.cython_shim import first_new_meaning, first_other, own_attributes
 
-__all__ = ["attributes_of", "first_changed", "first_moved"]
-
 
 def first_moved(spaces: list[Any], words: list[Any], then: list[Any], missing: Any, at: int) -> int:
     """Find the first word, from `at` on, that means another object than it did; -1 if none does.

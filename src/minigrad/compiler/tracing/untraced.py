@@ -23,8 +23,6 @@ from .lifted import Lifted
 from .proxies import TracedNumber, plain_number
 from .trace import turn
 
-__all__ = ["RUNNING", "StandIns", "uncompiled"]
-
 RUNNING: set[int] = set()  # threads in which compiled functions run as they are
 in_child(lambda: RUNNING.intersection_update({get_ident()}))
 

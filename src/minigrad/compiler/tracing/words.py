@@ -12,8 +12,6 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-__all__ = ["Mentions", "Words", "words_of"]
-
 _GLOBAL = {
     "LOAD_GLOBAL",
     "LOAD_NAME",

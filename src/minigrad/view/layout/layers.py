@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Layers", "Order", "build", "positions", "slot_limit"]
-
 Order = list[list[int]]  # the items of each layer
 
 

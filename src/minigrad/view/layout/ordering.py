@@ -20,8 +20,6 @@ from random import Random
 from .layers import Layers, Order, positions
 from .reinsert import Reinsertion
 
-__all__ = ["crossings", "improve"]
-
 SWEEPS = 8  # from each start; fewer in large graphs
 ROUNDS = 2  # of reinsertion in each search
 KICKS = 6  # times that the best order is disturbed and searched again

@@ -16,8 +16,6 @@ from math import inf
 
 from .layers import Layers, positions
 
-__all__ = ["PORT_GAP", "place", "ports"]
-
 BOX_GAP = 14.0  # between two boxes of a layer
 SLOT_GAP = 7.0  # between a long edge and its neighbour in a layer
 PORT_GAP = 9.0  # between two edges that arrive at the same box

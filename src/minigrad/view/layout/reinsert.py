@@ -19,8 +19,6 @@ from operator import add
 
 from .layers import Layers, Order, positions
 
-__all__ = ["Reinsertion"]
-
 
 class Reinsertion:
     """The state of a search: the order of the layers, kept with the position of every item."""

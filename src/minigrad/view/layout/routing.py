@@ -17,8 +17,6 @@ from heapq import heappop, heappush
 
 from .layers import Layers
 
-__all__ = ["curve", "level_of", "strips", "tracks"]
-
 LAYER_GAP = 42.0  # px between two strips, and a little more where many edges bend
 CALM = 12  # so many edges bend in a gap of that size
 TRACK_GAP = 7.0

@@ -16,8 +16,6 @@ from ...core.graph import topological_order
 from ...core.names import brief, name_of, owner, plural, short_name
 from ..scene import Scene
 
-__all__ = ["play_of", "widths_of"]
-
 TOP = 6  # paths listed for a variable
 
 Frame = dict[str, Any]

@@ -20,8 +20,6 @@ from ..scene import Scene
 from ..svg import DARK, svg_of
 from ..text import span
 
-__all__ = ["page_of", "script_hash", "still_page_of"]
-
 _FOLDER = Path(__file__).parent
 
 _PAGE = Template("""<!doctype html>

@@ -15,8 +15,6 @@ from ..probes import BY_NAME
 from ..run_probes import DEPTH
 from .rows import Fault, Outcomes, Shows, add
 
-__all__ = ["ROWS"]
-
 ROWS: list[Fault] = []
 _row = functools.partial(add, ROWS)
 

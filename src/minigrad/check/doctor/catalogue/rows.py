@@ -9,8 +9,6 @@ from typing import Any
 from ..judging import Sign
 from ..run_probes import Outcome
 
-__all__ = ["ADD", "DIV", "MUL", "SORT", "Fault", "Outcomes", "Patch", "Shows", "add"]
-
 Patch = tuple[str, str]  # old and new text; an empty old one stands for the end of the file
 Outcomes = dict[str, Outcome]
 Shows = Callable[[Outcomes, dict[str, Sign]], str]

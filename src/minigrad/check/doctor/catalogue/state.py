@@ -6,8 +6,6 @@ import functools
 
 from .rows import SORT, Fault, add
 
-__all__ = ["ROWS"]
-
 ROWS: list[Fault] = []
 _row = functools.partial(add, ROWS)
 _WRAP = "        other = other if isinstance(other, Value) else Value(other)\n"

@@ -6,8 +6,6 @@ import functools
 
 from .rows import ADD, DIV, MUL, SORT, Fault, add
 
-__all__ = ["ROWS"]
-
 ROWS: list[Fault] = []
 _row = functools.partial(add, ROWS)
 
