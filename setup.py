@@ -70,7 +70,7 @@ class BuildEngine(build_ext):
             for name, text in header_texts().items():
                 (headers / name).write_text(text, encoding="utf-8")
             rules = [
-                str(PACKAGE / "core" / "ops.py"),
+                *(str(PACKAGE / name) for name in ("core/ops.py", "maths/symbols.py", "optim.py")),
                 *map(str, (PACKAGE / "codegen").glob("*.py")),
             ]
             for extension in self.extensions:
@@ -98,9 +98,14 @@ def header_texts() -> dict[str, str]:
     """Make the C headers from the op table of this very source tree."""
     os.environ["MINIGRAD_PURE"] = "1"  # whatever is compiled here already is of another build
     sys.path.insert(0, str(PACKAGE.parent))
-    from minigrad.codegen import c_kernels, c_rules
+    from minigrad.codegen import c_formulas, c_kernels, c_rules
+    from minigrad.optim import built_in
 
-    return {"minigrad_ops.h": c_rules.header(), "minigrad_kernels.h": c_kernels.header()}
+    return {
+        "minigrad_ops.h": c_rules.header(),
+        "minigrad_kernels.h": c_kernels.header(),
+        "minigrad_formulas.h": c_formulas.header(built_in()),
+    }
 
 
 def extensions() -> list[Extension]:

@@ -38,7 +38,7 @@ def sources(folder):
     found["scalar"] += [*rules, native / "nodes" / "slab.h"]
     found["core.parameters"] += [native / "nodes" / "parameters.h"]
     found["compiler.tracing.unchanged"] += [native / "tracing" / "unchanged.h"]
-    found["_vm"] = [*rules, *(native / "vm").rglob("*.[ch]")]
+    found["_vm"] = [*rules, folder / "optim.py", *(native / "vm").rglob("*.[ch]")]
     setup = Path(__file__).parent.parent / "setup.py"  # the flags
     return {name: [*paths, setup] for name, paths in found.items()}
 

@@ -20,7 +20,7 @@ class Toy:
 
     words = "a toy"
     missing = "it has been put away."
-    Guards, Sgd, Adam = interpreter.Guards, interpreter.Sgd, interpreter.Adam
+    Guards, Commit = interpreter.Guards, interpreter.Commit
 
     def __init__(self):
         self.counts = {}

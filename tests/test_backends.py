@@ -10,8 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from minigrad.core import parameters as bulk
+from minigrad import Value, data_of, set_grads
+from minigrad.codegen.formula import formula_of
 from minigrad.maths import floats as ieee
+from minigrad.optim import SGD, Adam, AdamW, built_in
 
 np = pytest.importorskip("numpy")
 
@@ -21,10 +23,11 @@ from minigrad.compiler.backends import encode as lower
 from minigrad.compiler.backends import native
 from minigrad.compiler.backends import numpy as arrays
 from minigrad.compiler.ir.kinds import KINDS
-from minigrad.compiler.ir.program import Instruction, Program
+from minigrad.compiler.ir.program import Instruction, Program, Update, verify
 from minigrad.compiler.ir.refs import MOST_SLOTS, Ref
 from minigrad.compiler.passes.store_first import store_first
 from minigrad.compiler.passes.trim import trim
+from minigrad.compiler.passes.update import update
 from minigrad.errors import TraceError
 
 ISAS = native.isas()
@@ -460,46 +463,68 @@ def slope_program(count):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("prepare", MACHINES)
-@pytest.mark.parametrize("nesterov", [False, True])
-def test_steps_of_gradient_descent_are_those_of_bulk(prepare, nesterov):
-    n = 37
-    prepared = prepare(slope_program(n))
-    values = prepared.values()
-    x = array_of(np.linspace(-1, 2, n))
-    values[:n] = x
-    velocity = array_of(np.zeros(n))
-    sgd = native.Sgd(
-        0, n, n + 1, velocity, lr=0.1, momentum=0.9, nesterov=nesterov, weight_decay=0.01
-    )
-    moving = None
-    for _ in range(5):
-        assert prepared.step(values, optimiser=sgd) == -1
-        grads = array_of([a * a + -1.0 for a in x])
-        x, moving = bulk.sgd(x, grads, moving, 0.1, 0.9, nesterov, 0.01)
-    assert values[:n].tolist() == list(x)
-    assert list(velocity) == list(moving)
+def stepping(prepare, optimizer, count):
+    """Prepare that program with an optimiser's update; return it and what takes the steps."""
+    rule, names = optimizer._rule()
+    settings = optimizer.settings(optimizer.lr)
+    formula = formula_of(rule, 2 + len(names), len(settings))
+    program = replace(slope_program(count), adjoints=count + 1)
+    prepared = prepare(verify(update(program, formula, count)))
+    commit = native.Commit(prepared.program.update)
+    commit.state = tuple(array_of(np.zeros(count)) for _ in names)
+    commit.settings = settings
+    return prepared, commit
+
+
+OPTIMISERS = {
+    "SGD": lambda w: SGD(w, lr=0.1, weight_decay=0.01),
+    "momentum": lambda w: SGD(w, lr=0.1, momentum=0.9),
+    "Nesterov": lambda w: SGD(w, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+    "Adam": lambda w: Adam(w, lr=0.1, betas=(0.9, 0.99), weight_decay=0.02),
+    "AdamW": lambda w: AdamW(w, lr=0.1, weight_decay=0.02),
+}
 
 
 @pytest.mark.parametrize("prepare", MACHINES)
-def test_steps_of_adam_are_those_of_bulk(prepare):
-    n = 37
-    prepared = prepare(slope_program(n))
+@pytest.mark.parametrize("name", OPTIMISERS)
+@pytest.mark.parametrize("count", [1, 37, 300])
+def test_an_update_moves_parameters_as_the_optimiser_does(prepare, name, count):
+    weights = [Value(x) for x in np.linspace(-1, 2, count).tolist()]
+    optimizer = OPTIMISERS[name](weights)
+    prepared, commit = stepping(prepare, optimizer, count)
     values = prepared.values()
-    x = array_of(np.linspace(-1, 2, n))
-    values[:n] = x
-    state = [array_of(np.zeros(n)), np.zeros(n)]
-    adam = native.Adam(0, n, n + 1, *state, lr=0.1, betas=(0.9, 0.99), penalty=0.02, shrink=0.999)
-    first = second = None
+    values[:count] = data_of(weights)
     for steps in range(5):
-        assert prepared.step(values, optimiser=adam) == -1
-        grads = array_of([a * a + -1.0 for a in x])
-        x, first, second = bulk.adam(
-            x, grads, first, second, 0.1, (0.9, 0.99), 1e-8, steps, 0.02, 0.999
-        )
-    assert values[:n].tolist() == list(x)
-    assert [list(s) for s in state] == [list(first), list(second)]
-    assert adam.steps == 5
+        commit.settings = optimizer.settings(optimizer.lr)
+        assert prepared.step(values, commit=commit) == -1
+        set_grads(weights, [w.data * w.data + -1.0 for w in weights])
+        optimizer.step()
+        assert commit.steps == steps + 1
+    assert values[:count].tolist() == list(data_of(weights))
+    assert [list(each) for each in commit.state] == [list(s) for s in optimizer.state.values()]
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
+def test_an_update_refuses_state_that_does_not_fit(prepare):
+    prepared, commit = stepping(prepare, Adam([Value(1.0)]), 50)
+    values = prepared.values()
+    before = values.copy()
+    for state in [(np.zeros(50),), (np.zeros(50), np.zeros(49))]:
+        commit.state = state
+        with pytest.raises(ValueError, match="50 numbers to move|formula has|another shape"):
+            prepared.step(values, commit=commit)
+        assert commit.steps == 0
+    assert values[:50].tolist() == before[:50].tolist()
+
+
+def test_an_update_of_what_is_not_there():
+    formula = formula_of(SGD._rule_without_momentum, 2, 4)
+    program = slope_program(3)
+    for adjoints in (0, 2, 5):
+        with pytest.raises(ValueError, match="after update: parameters or gradients are not there"):
+            verify(update(replace(program, adjoints=adjoints), formula, 3), "update")
+    with pytest.raises(ValueError, match="after update: a gradient is never written"):
+        verify(update(replace(program, adjoints=4, instructions=()), formula, 3), "update")
 
 
 def array_of(numbers):
@@ -508,13 +533,12 @@ def array_of(numbers):
 
 @pytest.mark.parametrize("prepare", MACHINES)
 def test_a_guard_that_fails_stops_the_optimiser(prepare):
-    prepared = prepare(slope_program(2))
+    prepared, commit = stepping(prepare, SGD([Value(1.0)], lr=1.0), 2)
     values = prepared.values()
-    sgd = native.Sgd(0, 2, 3, np.zeros(2), lr=1.0)
     guards = native.Guards([(3, 0.0), (4, math.nan)])
     assert prepared.step(values, [(0, [1.0, math.nan])], guards, None) == -1
-    assert prepared.step(values, [(0, array_of([1.0])), (1, (2.0,))], guards, sgd) == 1
-    assert prepared.step(values, [(0, np.array([5.0, 2.0]))], guards, sgd) == 0
+    assert prepared.step(values, [(0, array_of([1.0])), (1, (2.0,))], guards, commit) == 1
+    assert prepared.step(values, [(0, np.array([5.0, 2.0]))], guards, commit) == 0
     assert values[:2].tolist() == [5.0, 2.0]
     rows = np.array([[1.0, math.nan], [1.0, math.nan], [1.0, 7.0]])
     _, failed = prepared.batch(values, 3, [(0, rows)], guards=guards)
@@ -632,18 +656,67 @@ def test_buffers_are_checked():
     for inputs in ([(6, [1.0, 2.0])], [(-1, [1.0])], [(0, "abc")], [3], [(0, np.zeros(9))]):
         with pytest.raises((TypeError, ValueError, BufferError)):
             prepared.step(values, inputs)
-    for optimiser in (
-        native.Sgd(0, 3, 5, np.zeros(3), 0.1),
-        native.Sgd(0, 3, 2, np.zeros(3), 0.1),
-        native.Sgd(0, 3, 4, np.zeros(2), 0.1),
-    ):
-        with pytest.raises(ValueError, match="step: "):
-            prepared.step(values, (), None, optimiser)
+    formula = formula_of(SGD._rule_without_momentum, 2, 4)
+    for count, grads in ((3, 5), (3, 2), (8, 0), (-1, 4)):
+        moving = native.prepare(replace(slope_program(3), update=Update(formula, count, grads)))
+        commit = native.Commit(moving.program.update)
+        commit.settings = (0.1, 0.0, 0.0, 0.0)
+        with pytest.raises(ValueError, match="step: parameters or gradients"):
+            moving.step(values, (), None, commit)
     for column in (np.zeros(4), np.zeros((5, 8)), np.zeros((5, 2), np.int64), np.zeros((5, 1, 1))):
         with pytest.raises(ValueError, match="batch: columns"):
             prepared.batch(values, 5, [(0, column)])
     with pytest.raises(ValueError, match="no such|no xyz"):
         native.prepare(slope_program(3), "xyz")
+
+
+@needs_native
+def test_formulas_at_random_are_refused_or_harmless():
+    from minigrad import _vm
+
+    draw = random.Random(2)
+    refused = 0
+    for _ in range(3000):
+        text, *counts, constants, rows, results = draw.choice(built_in()).words()
+        numbers = [*counts, *rows, *results]
+        for _ in range(draw.randint(1, 3)):
+            numbers[draw.randrange(len(numbers))] = draw.choice([-1, 0, 1, 2, 5, 30, 300, 1 << 20])
+        cut = draw.choice([0, 0, 0, 1])
+        words = array("i", numbers[3 : 3 + len(rows) - cut]), array("i", numbers[3 + len(rows) :])
+        try:
+            formula = _vm.formula(text * draw.randint(0, 1), *numbers[:3], constants, *words)
+            columns = tuple(array_of([1.0] * 200) for _ in range(numbers[0]))
+            formula.apply(columns, (0.5,) * numbers[1])
+        except ValueError:
+            refused += 1
+    assert 500 < refused < 3000
+    adam = _vm.formula(*built_in()[-1].words())
+    with pytest.raises(ValueError, match="3 numbers to move but 2 beside them"):
+        adam.apply((array_of([1.0] * 3), array_of([1.0] * 2)) * 2, (0.5,) * 7)
+    for columns, settings in (((), ()), ([], (0.5,) * 7), ((None,) * 4, (0.5,) * 7)):
+        with pytest.raises((TypeError, ValueError)):
+            adam.apply(columns, settings)
+
+
+@needs_native
+@pytest.mark.parametrize("count", [0, 1, 7, 128, 1000])
+def test_a_formula_with_a_loop_of_its_own_gives_the_bits_of_its_rows(count):
+    from minigrad import _vm
+
+    draw = random.Random(count)
+    for formula in built_in():
+        text, *words = formula.words()
+        columns = [
+            array_of(draw.uniform(0, 2) for _ in range(count)) for _ in range(formula.columns)
+        ]
+        settings = tuple(draw.random() for _ in range(formula.settings))
+        found = []
+        for known in (text, ""):
+            moved = tuple(column[:] for column in columns)
+            _vm.formula(known, *words).apply(moved, settings)
+            found.append(moved)
+        assert found[0] == found[1]
+        assert count == 0 or found[0][0] != columns[0]
 
 
 @needs_native

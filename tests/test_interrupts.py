@@ -17,6 +17,7 @@ import threading
 import time
 
 import interruptions
+import optimisers
 import pytest
 from interruptions import CASES, Graph
 
@@ -46,6 +47,7 @@ SETTINGS = {
     "SGD": (SGD, {"lr": 0.1}),
     "momentum": (SGD, {"lr": cosine(0.1, 0.01, 20), "momentum": 0.9}),
     "AdamW": (AdamW, {"lr": 0.03, "weight_decay": 0.2}),
+    "RMSprop": (optimisers.RMSprop, {"lr": 0.03}),
 }
 
 
@@ -486,7 +488,7 @@ def test_whatever_asks_for_the_count_has_the_step_counted(backend):
         step = minigrad.train_step(lambda x: w * x, optimizer, backend=backend)  # noqa: B023
         step(1.0)
         number = 0
-        while optimizer._turn is None or optimizer._turn.rule.steps == 1:
+        while optimizer._turn is None or optimizer._turn.commit.steps == 1:
             assert interrupted(lambda: step(1.0), number, ["train.py"])  # noqa: B023
             number += 1
         expected = ask(optimizer)  # moved, and not counted, until now
@@ -503,7 +505,7 @@ def test_a_state_that_is_loaded_after_an_interruption_stays(backend):
     saved = optimizer.state_dict()
     step(1.0)
     number = 0
-    while optimizer._turn is None or optimizer._turn.rule.steps == 1:
+    while optimizer._turn is None or optimizer._turn.commit.steps == 1:
         assert interrupted(lambda: step(1.0), number, ["train.py"])
         number += 1
     optimizer.load_state_dict(saved)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import optimisers
 import pytest
 
 from minigrad import Value
@@ -13,6 +14,7 @@ from minigrad.optim import (
     SGD,
     Adam,
     AdamW,
+    Optimizer,
     clip_grad_norm,
     clip_grad_value,
     cosine,
@@ -33,6 +35,10 @@ SETTINGS = [
     (Adam, "Adam", {"lr": 0.1, "betas": (0.85, 0.99), "eps": 1e-6, "weight_decay": 0.1}),
     (AdamW, "AdamW", {"lr": 0.1}),
     (AdamW, "AdamW", {"lr": 0.03, "betas": (0.8, 0.95), "weight_decay": 0.2}),
+    (optimisers.RMSprop, "RMSprop", {"lr": 0.1}),
+    (optimisers.RMSprop, "RMSprop", {"lr": 0.02, "alpha": 0.9, "momentum": 0.5}),
+    (optimisers.Adagrad, "Adagrad", {"lr": 1.0}),
+    (optimisers.Adamax, "Adamax", {"lr": 0.1}),
 ]
 
 
@@ -205,3 +211,53 @@ def test_clipping():
 def test_bad_settings(attempt, error, words):
     with pytest.raises(error, match=words):
         attempt(Value(1.0))
+
+
+def rule_of(function):
+    """Make an optimiser of a rule that keeps one number, and let it take a step."""
+    kind = type("Mine", (Optimizer,), {"state_names": ("kept",), "rule": staticmethod(function)})
+    v = Value(2.0)
+    v.grad = 1.0
+    optimizer = kind([v], lr=0.5)
+    optimizer.step()
+    return v.data, list(optimizer.state["kept"]), optimizer.steps
+
+
+def test_rules_may_return_what_they_are_given():
+    assert rule_of(lambda m, x, g, kept, lr: (x, g)) == (2.0, [1.0], 1)
+    assert rule_of(lambda m, x, g, kept, lr: (kept, x)) == (0.0, [2.0], 1)
+    assert rule_of(lambda m, x, g, kept, lr: (3, lr)) == (3.0, [0.5], 1)
+    assert rule_of(lambda m, x, g, kept, lr: (x / kept, -g / kept)) == (math.inf, [-math.inf], 1)
+    assert rule_of(lambda m, x, g, kept, lr: (1 / x - lr, x**2))[:2] == (0.0, [4.0])
+
+
+@pytest.mark.parametrize(
+    ("rule", "error", "words"),
+    [
+        (lambda m, x, g, kept, lr: x - lr * g, TypeError, "returns 1 numbers; .* 2 in all"),
+        (lambda m, x, g, kept, lr: (x if g > 0 else -x, g), TypeError, r"truth of .*m\.where"),
+        (lambda m, x, g, kept, lr: (math.sqrt(x), g), TypeError, r"its number; .*m\.sqrt"),
+        (lambda m, x, g, kept, lr: (m.median(x), g), AttributeError, "no 'median'"),
+        (lambda m, x, g, kept, lr: (m.exp(x, g), g), TypeError, "exp has 1 operands, not 2"),
+        (lambda m, x, g, kept: (x, g), TypeError, "positional argument"),
+        (lambda m, x, g, kept, lr: (x, "text"), ValueError, "text"),
+    ],
+)
+def test_bad_rules(rule, error, words):
+    with pytest.raises(error, match=words):
+        rule_of(rule)
+
+
+def test_a_rule_does_not_see_its_optimiser():
+    with pytest.raises(TypeError, match=r"Mine\.rule must be a @staticmethod.*settings\(\)"):
+        type("Mine", (Optimizer,), {"rule": lambda self, m, x, g, lr: x - self.lr * g})
+    with pytest.raises(NotImplementedError):
+        Optimizer([Value(1.0)], lr=0.1).step()
+
+
+def test_state_of_another_length():
+    optimizer = Adam([Value(1.0), Value(2.0)])
+    optimizer.state = {"first": [0.0], "second": [0.0, 0.0]}
+    with pytest.raises(ValueError, match="first: 2 Values but 1 numbers"):
+        optimizer.step()
+    assert optimizer.steps == 0

@@ -18,8 +18,6 @@ OPERATORS = {
     "neg": operator.neg,
     "less": operator.lt,
     "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
     "and_": operator.and_,
     "or_": operator.or_,
     "usually": floats.where,

@@ -10,6 +10,7 @@ import sys
 import threading
 
 import networks
+import optimisers
 import pytest
 
 import minigrad
@@ -31,6 +32,11 @@ SETTINGS = {
     "AdamW": (AdamW, {"lr": 0.03, "betas": (0.8, 0.95), "weight_decay": 0.2}),
     "schedule": (SGD, {"lr": cosine(0.1, 0.01, 20), "momentum": 0.5}),
     "warm-up": (Adam, {"lr": warmup(0.05, 10)}),
+    "RMSprop": (optimisers.RMSprop, {"lr": cosine(0.05, 0.01, 20), "momentum": 0.5}),
+    "Adagrad": (optimisers.Adagrad, {"lr": 0.3}),
+    "Adamax": (optimisers.Adamax, {"lr": 0.05}),
+    "Lion": (optimisers.Lion, {"lr": 0.01}),
+    "functions": (optimisers.Bounded, {"lr": 0.01}),
 }
 POINTS, LABELS = networks.moons(20)
 
@@ -311,6 +317,45 @@ def test_bad_requests():
     step = minigrad.train_step(lambda: "text", SGD([Value(1.0)], lr=0.1))
     with pytest.raises(TypeError, match="nothing to differentiate"):
         step()
+
+
+def test_a_rule_of_ones_own_is_compiled(backend, monkeypatch):
+    """Nothing of the eager step runs, and every bit is that of the eager step."""
+
+    def run(step_of, optimizer, w):
+        for k in range(20):
+            step_of(0.5 + k % 3)
+        return numbers(w), {name: list(each) for name, each in optimizer.state.items()}
+
+    def fresh(kind):
+        w = [Value(0.25 * k - 1.5) for k in range(50)]
+        loss = lambda x: sum(v * v * x + v for v in w)  # noqa: E731
+        return w, kind(w, lr=0.03), loss
+
+    for kind in (optimisers.RMSprop, optimisers.Adagrad, optimisers.Adamax, optimisers.Lion):
+        w, optimizer, loss = fresh(kind)
+        slow = run(lambda x: eager_step(loss, optimizer, x), optimizer, w)  # noqa: B023
+        w, optimizer, loss = fresh(kind)
+        with monkeypatch.context() as patch:
+            patch.setattr("minigrad.compiler.train.TrainStep._eager", None)
+            fast = run(minigrad.train_step(loss, optimizer, backend=backend), optimizer, w)
+        assert fast == slow
+
+
+def test_momentum_that_is_switched_on_and_off(backend):
+    def run(step_of):
+        w = Value(1.0)
+        optimizer = SGD([w], lr=0.1)
+        step = step_of(lambda: w * w, optimizer)
+        found = []
+        for momentum in (0.0, 0.9, 0.9, 0.0, 0.5):
+            optimizer.momentum = momentum
+            step()
+            found.append((w.data, {name: list(each) for name, each in optimizer.state.items()}))
+        return found
+
+    fast = run(lambda loss, optimizer: minigrad.train_step(loss, optimizer, backend=backend))
+    assert fast == run(lambda loss, optimizer: lambda: eager_step(loss, optimizer))
 
 
 def test_an_optimiser_of_somebody_elses():

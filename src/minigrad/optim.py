@@ -3,18 +3,29 @@
 An optimiser keeps its state to itself, never on the parameters, works out all new numbers before it
 writes the first one, and has PyTorch's update rules, so that results can be compared. Its learning
 rate is a number or a schedule: a function from the number of steps taken so far to a rate.
+
+What it does to one parameter stands in one place, its `rule`, written like the rows of the op table
+for any kind of number. `step()` and `minigrad.train_step` both follow it, whoever has written it.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable
-from math import cos, hypot, isfinite, pi
+from math import cos, hypot, isfinite, pi, sqrt
 from typing import Any, Protocol, TypeAlias
 
-from .core import parameters as bulk
+from .codegen.formula import Formula, Rule, formula_of
 from .core.coerce import as_float, as_list
-from .core.parameters import as_numbers, data_of, grads_of, set_grads, write_data, zero_grad
+from .core.parameters import (
+    as_numbers,
+    data_of,
+    grads_of,
+    set_grads,
+    write_data,
+    zero_grad,
+    zeros,
+)
 from .core.writeback import defer, flush_writebacks
 from .scalar import Value
 
@@ -35,7 +46,7 @@ __all__ = [
 
 Schedule = Callable[[int], float]
 Numbers: TypeAlias = "array[float]"  # one per parameter
-State: TypeAlias = "dict[str, array[float]]"  # running averages, by name
+State: TypeAlias = "dict[str, array[float]]"  # numbers of which there is one per parameter
 
 
 class Turn(Protocol):
@@ -46,10 +57,24 @@ class Turn(Protocol):
 
 
 class Optimizer:
-    """What all optimisers share: the parameters, the rate, the count of steps, the state."""
+    """What all optimisers share: the parameters, the rate, the count of steps, the state.
 
-    _averages: tuple[str, ...] = ()  # the names that the state may have
+    A subclass says what its state is called, `state_names`, and what happens to one parameter:
+    `rule(m, x, g, *state, *settings)` returns the new x and the new state. It is a static method,
+    run once, on symbols; `m` has the operations of the op table, `m.where` for a choice among them.
+    State starts at 0. What may change from step to step are the `settings`.
+    """
+
+    state_names: tuple[str, ...] = ()
     _turn: Turn | None = None  # a step that is being taken, or was when an exception came
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not isinstance(vars(cls).get("rule", staticmethod(len)), staticmethod):
+            raise TypeError(
+                f"{cls.__name__}.rule must be a @staticmethod: it is run once, for all steps, and "
+                "would see its optimiser as it is now. Return what may change from settings()."
+            )
 
     def __init__(self, parameters: Iterable[Value], lr: float | Schedule) -> None:
         if hasattr(parameters, "parameters"):
@@ -133,9 +158,30 @@ class Optimizer:
         self._turn = turn
         flush_writebacks()
 
-    def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
-        """Return where the parameters go, and the state after that."""
+    @staticmethod
+    def rule(m: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        """Return where a parameter x of gradient g goes, and then its new state, if it has any."""
         raise NotImplementedError
+
+    def settings(self, lr: float) -> tuple[float, ...]:
+        """Return the numbers that the rule gets last, for a step of this rate after `steps`."""
+        return (lr,)
+
+    def _rule(self) -> tuple[Rule, tuple[str, ...]]:
+        """Return the rule of the next step, and the names of the state that it moves."""
+        return self.rule, self.state_names
+
+    def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
+        """Return where the parameters go, and the state after that; `data` may be written over."""
+        rule, names = self._rule()
+        settings, count, state = self.settings(lr), len(data), self.state
+        kept = {
+            name: as_numbers(state[name], count, name)[:] if name in state else zeros(count)
+            for name in names
+        }
+        formula = formula_of(rule, 2 + len(names), len(settings))
+        formula.apply((data, grads, *kept.values()), settings)
+        return data, kept
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state as plain lists and numbers, fit for JSON."""
@@ -150,7 +196,7 @@ class Optimizer:
         steps, averages = saved.get("steps"), saved.get("state")
         if not isinstance(steps, int) or steps < 0 or not isinstance(averages, dict):
             raise ValueError("this state is damaged: it has no count of steps, or no averages.")
-        unknown = set(averages) - set(self._averages)
+        unknown = set(averages) - set(self.state_names)
         if unknown:
             raise ValueError(f"this state is damaged: {kind} has no {', '.join(sorted(unknown))}.")
         state = {name: array("d", numbers) for name, numbers in averages.items()}
@@ -184,7 +230,7 @@ class _Moving:
 class SGD(Optimizer):
     """Stochastic gradient descent, with momentum (plain or Nesterov's) and weight decay."""
 
-    _averages = ("velocity",)
+    state_names = ("velocity",)
 
     def __init__(
         self,
@@ -201,18 +247,30 @@ class SGD(Optimizer):
         _require("nesterov", nesterov, not nesterov or momentum > 0.0, "False without momentum")
         self.momentum, self.nesterov, self.weight_decay = momentum, nesterov, weight_decay
 
-    def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
-        velocity = self.state.get("velocity")
-        moved, velocity = bulk.sgd(
-            data, grads, velocity, lr, self.momentum, self.nesterov, self.weight_decay
-        )
-        return moved, {"velocity": velocity} if self.momentum else {}
+    @staticmethod
+    def rule(
+        m: Any, x: Any, g: Any, velocity: Any, lr: Any, decay: Any, momentum: Any, nesterov: Any
+    ) -> Any:
+        slope = g + decay * x
+        velocity = momentum * velocity + slope
+        ahead = m.where(nesterov, slope + momentum * velocity, velocity)
+        return x - lr * ahead, velocity
+
+    @staticmethod
+    def _rule_without_momentum(m: Any, x: Any, g: Any, lr: Any, decay: Any, *_: Any) -> Any:
+        return x - lr * (g + decay * x)
+
+    def _rule(self) -> tuple[Rule, tuple[str, ...]]:
+        return super()._rule() if self.momentum else (self._rule_without_momentum, ())
+
+    def settings(self, lr: float) -> tuple[float, ...]:
+        return lr, self.weight_decay, self.momentum, self.nesterov
 
 
 class Adam(Optimizer):
     """Adam; `weight_decay` is added to the gradient, as an L2 penalty would be."""
 
-    _averages = ("first", "second")
+    state_names = ("first", "second")
 
     def __init__(
         self,
@@ -230,25 +288,24 @@ class Adam(Optimizer):
         _require("weight_decay", weight_decay, weight_decay >= 0.0, "0 or more")
         self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
 
-    def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
-        return self._adam(data, grads, lr, self.weight_decay, 1.0)
+    @staticmethod
+    def rule(
+        m: Any, x: Any, g: Any, first: Any, second: Any, rate: Any, scale: Any, beta1: Any,
+        beta2: Any, eps: Any, penalty: Any, shrink: Any,
+    ) -> Any:  # fmt: skip
+        slope = g + penalty * x
+        first = beta1 * first + (1.0 - beta1) * slope
+        second = beta2 * second + (1.0 - beta2) * slope * slope
+        return x * shrink - rate * first / (m.sqrt(second) * scale + eps), first, second
 
-    def _adam(
-        self, data: Numbers, grads: Numbers, lr: float, penalty: float, shrink: float
-    ) -> tuple[Numbers, State]:
-        moved, first, second = bulk.adam(
-            data,
-            grads,
-            self.state.get("first"),
-            self.state.get("second"),
-            lr,
-            self.betas,
-            self.eps,
-            self.steps,
-            penalty,
-            shrink,
-        )
-        return moved, {"first": first, "second": second}
+    def settings(self, lr: float) -> tuple[float, ...]:
+        return self._settings(lr, self.weight_decay, 1.0)
+
+    def _settings(self, lr: float, penalty: float, shrink: float) -> tuple[float, ...]:
+        (beta1, beta2), taken = self.betas, self.steps + 1
+        # The averages start at zero; early on these factors make up for that.
+        rate, scale = lr / (1.0 - beta1**taken), 1.0 / sqrt(1.0 - beta2**taken)
+        return rate, scale, beta1, beta2, self.eps, penalty, shrink
 
 
 class AdamW(Adam):
@@ -265,8 +322,19 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
-    def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
-        return self._adam(data, grads, lr, 0.0, 1.0 - lr * self.weight_decay)
+    def settings(self, lr: float) -> tuple[float, ...]:
+        return self._settings(lr, 0.0, 1.0 - lr * self.weight_decay)
+
+
+def built_in() -> list[Formula]:
+    """Return the formulas of this module; the native machine is built with a loop for each."""
+    one = [Value(0.0)]
+    kinds = (SGD(one), SGD(one, momentum=0.5), Adam(one))
+    formulas = []
+    for optimizer in kinds:
+        rule, names = optimizer._rule()
+        formulas.append(formula_of(rule, 2 + len(names), len(optimizer.settings(0.0))))
+    return formulas
 
 
 # ---- schedules: a function from the steps taken so far to a learning rate ------------------

@@ -35,8 +35,6 @@ _OPERATORS = {
 _TESTS = {
     "less": "({} < {})",
     "less_equal": "({} <= {})",
-    "greater": "({} > {})",
-    "greater_equal": "({} >= {})",
     "equal": "({} == {})",
     "and_": "({} && {})",
     "or_": "({} || {})",

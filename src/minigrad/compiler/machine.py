@@ -61,10 +61,10 @@ class Machine:
             self.prepared.step(self.values, self._inputs(arguments))
             return [self.values.item(at) for at in slots]
 
-    def step(self, arguments: Any, rule: Any = None) -> None:
+    def step(self, arguments: Any, commit: Any = None) -> None:
         """Run on the Values that are in the buffer already; let an optimiser take its step."""
         inputs = self._inputs(arguments)
-        failed: int = self.prepared.step(self.values, inputs, self.guards, rule)
+        failed: int = self.prepared.step(self.values, inputs, self.guards, commit)
         if failed == NOT_FINITE:
             raise NotFinite
         if failed >= 0:

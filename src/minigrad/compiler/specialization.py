@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from ..codegen.elementwise import MAPS
+from ..codegen.formula import Formula
 from ..core.parameters import Nodes
 from ..core.turns import forked
 from ..errors import TraceError
@@ -34,6 +35,7 @@ from .machine import Machine, NotFinite, Numbers
 from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
 from .passes.store_first import store_first
+from .passes.update import update
 from .tracing.environment import Environment, environment_of
 from .tracing.escape import let_go
 from .tracing.lifted import Argument
@@ -50,13 +52,15 @@ class Purpose(NamedTuple):
     """What a machine computes.
 
     A "gradient" is that of one result, by "all" inputs or by those that are "values"; the
-    "jacobian" that of any weighted sum of results. A training "step" has the gradient by values
-    and a machine of its own, in which it keeps the parameters.
+    "jacobian" that of any weighted sum of results. A training "step" is the gradient by values and
+    a formula that moves the first `moved` inputs, in a machine that keeps them.
     """
 
     what: Literal["forward", "gradient", "jacobian", "hvp", "step"]
     result: int = 0
     by: Literal["all", "values"] = "all"
+    formula: Formula | None = None
+    moved: int = 0
 
 
 FORWARD = Purpose("forward")
@@ -166,6 +170,8 @@ class Specialization:
                 of = program.results[purpose.result]
                 first = verify(grad(program, wrt, of, exact=exact), "grad")
             found = verify(store_first(first), "store_first")
+            if purpose.formula is not None:
+                found = verify(update(found, purpose.formula, purpose.moved), "update")
         return found if exact else replace(found, finite=_delivered(found))
 
     def exactly(self) -> Specialization:

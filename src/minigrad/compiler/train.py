@@ -6,9 +6,10 @@
 
 Between steps the parameters live in the machine's buffer. Whoever reads or writes a Value gets them
 back first (`writeback.defer`), so nobody sees an old number, and a loop in which nobody looks pays
-nothing. What the optimiser computes is what `bulk` computes, bit for bit.
+nothing. The optimiser's step is a part of the program (`passes/update`), by the formula that its
+own `step` follows: what it computes is the same, bit for bit.
 
-A step is taken entirely or not at all, whenever Ctrl-C comes. Taken means: the rule of the back end
+A step is taken entirely or not at all, whenever Ctrl-C comes. Taken means: the back end's `Commit`
 has counted it, which it does together with moving the parameters. All the rest, a `_Turn`, is done
 after that, and by whoever comes first: this step, the next one, somebody who reads a Value, or the
 optimiser when it is asked for its steps.
@@ -23,12 +24,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..codegen.formula import formula_of
 from ..core.modes import in_strict
 from ..core.observers import refuse_in_trace
-from ..core.parameters import data_of, grads_of, read_data, set_grads, write_data, write_grads
+from ..core.parameters import (
+    data_of,
+    grads_of,
+    read_data,
+    set_grads,
+    write_data,
+    write_grads,
+    zeros,
+)
 from ..core.turns import Turns
 from ..core.writeback import defer, flush_writebacks, is_pending, writebacks
-from ..optim import SGD, Adam, AdamW, Optimizer
+from ..optim import Optimizer
 from .arguments.structure import Flat
 from .callables import Made
 from .dispatch import Uncompiled
@@ -78,7 +88,6 @@ class TrainStep(Made):
         parameters = tuple(self.optimizer.parameters)
         self.compiled = Compiled(self.function, leading=parameters, **self._options)
         self._turns: dict[Machine, _Turn] = {}
-        self._unused = np.zeros(len(parameters))  # velocities, where there is no momentum
         # The gradients of the step before, while they are computed anew.
         self._before = memoryview(array("d", bytes(8 * len(parameters))))
         self._parameters = parameters  # at last: if it is not reached, the next step comes here
@@ -93,7 +102,7 @@ class TrainStep(Made):
         if first_changed(b"l", [self.optimizer.parameters], [self._parameters], 0) >= 0:
             flush_writebacks()
             self._prepare()
-        if _is_known(self.optimizer) and not in_strict():
+        if _follows_its_rule(self.optimizer) and not in_strict():
             try:
                 return self.compiled.dispatch.replay(args, kwargs, self._stepped)
             except Uncompiled:
@@ -101,7 +110,7 @@ class TrainStep(Made):
         return self._eager(args, kwargs)
 
     def _eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
-        """The same without a program: inside strict(), or with an optimiser of somebody else's."""
+        """The same without a program: inside strict(), or if the optimiser has its own `step`."""
         data, grads = data_of(self._parameters), grads_of(self._parameters)
         try:
             self.optimizer.zero_grad()
@@ -117,20 +126,19 @@ class TrainStep(Made):
         return number
 
     def _stepped(self, spec: Specialization, flat: Flat) -> float:
-        machine = spec.machine(Purpose("step", self.compiled.only_result(spec), "values"))
-        program, values = machine.program, machine.values
-        count = len(self._parameters)
+        result, count = self.compiled.only_result(spec), len(self._parameters)
         if not spec.leading_read and count:
             raise ValueError(
                 f"train_step: {self.compiled.__name__} reads none of the parameters, so "
                 "that nothing would be trained. Was one of the two copied without the other?"
             )
         others = spec.captured[count:]  # Values that it reads and leaves alone
-        turn = self._ready(machine, spec.backend)
+        turn = self._ready(spec, result)
+        machine = turn.machine
         if self._owner is None or (others and is_pending(but=self._write_back)):
             flush_writebacks()  # before the lock, which settling wants as well
         self._hand.run(_refuse, self._move, machine, turn, others, flat.numbers)
-        return values.item(program.results[0])
+        return machine.values.item(machine.program.results[0])
 
     def _move(self, machine: Machine, turn: _Turn, others: tuple[Any, ...], inputs: Any) -> None:
         """Have a machine take a step, unless a guard fails."""
@@ -148,7 +156,7 @@ class TrainStep(Made):
             read_data(others, values[count:])
         self.optimizer._turn = turn
         try:
-            machine.step(inputs, turn.rule)
+            machine.step(inputs, turn.commit)
         except GuardFailed:
             turn.count()
             raise
@@ -156,40 +164,21 @@ class TrainStep(Made):
         if not writebacks:  # a signal handler has asked for the numbers meanwhile
             defer(self._write_back)
 
-    def _ready(self, machine: Machine, backend: Any) -> _Turn:
-        """What the machine is to do to the parameters, and the state that it will update."""
+    def _ready(self, spec: Specialization, result: int) -> _Turn:
+        """The machine, what it is to do to the parameters, and the state that it will update."""
         optimizer, count = self.optimizer, len(self._parameters)
         optimizer._complete()
-        state: dict[str, Any] = optimizer.state
-        if isinstance(optimizer, SGD) and not optimizer.momentum:
-            state = {}
-            self._unused.fill(0.0)
-            averages = [self._unused]
-        else:
-            for name in optimizer._averages:
-                if name not in state:
-                    state = {**state, name: array("d", bytes(8 * count))}
-            averages = [state[name] for name in optimizer._averages]
+        rule, names = optimizer._rule()
+        settings = optimizer.settings(optimizer.lr)
+        formula = formula_of(rule, 2 + len(names), len(settings))
+        machine = spec.machine(Purpose("step", result, "values", formula, count))
         turn = self._turns.get(machine)
         if turn is None:
-            kind = backend.Sgd if isinstance(optimizer, SGD) else backend.Adam
-            rule = kind(0, count, machine.program.adjoints, *averages, 0.0)
-            turn = self._turns[machine] = _Turn(self, machine, rule)
-        rule = turn.rule
-        rule.steps = turn.steps = optimizer.steps
-        turn.state = state
-        rule.lr = lr = optimizer.lr
-        if isinstance(optimizer, SGD):
-            (rule.velocity,) = averages
-            rule.momentum, rule.nesterov = optimizer.momentum, optimizer.nesterov
-            rule.weight_decay = optimizer.weight_decay
-            return turn
-        assert isinstance(optimizer, Adam)
-        rule.averages, rule.squares = averages
-        rule.betas, rule.eps = optimizer.betas, optimizer.eps
-        decoupled = isinstance(optimizer, AdamW)
-        rule.penalty = 0.0 if decoupled else optimizer.weight_decay
-        rule.shrink = 1.0 - lr * optimizer.weight_decay if decoupled else 1.0
+            turn = self._turns[machine] = _Turn(self, machine, spec.backend.Commit)
+        state = optimizer._state
+        turn.state = {name: state[name] if name in state else zeros(count) for name in names}
+        turn.commit.state, turn.commit.settings = tuple(turn.state.values()), settings
+        turn.commit.steps = turn.steps = optimizer._steps
         return turn
 
     def _write_back(self) -> None:
@@ -219,28 +208,23 @@ def _refuse() -> NoReturn:
     )
 
 
-_STEP = Optimizer.step
-_UPDATES = {kind: kind._update for kind in (SGD, Adam, AdamW)}
+_STEP, _UPDATE = Optimizer.step, Optimizer._update
 
 
-def _is_known(optimizer: Optimizer) -> bool:
-    """Tell whether the machine can take the optimiser's steps: nobody has put in their own."""
+def _follows_its_rule(optimizer: Optimizer) -> bool:
+    """Tell whether the optimiser's rule says all that its step does."""
     kind = type(optimizer)
-    return (
-        kind in (SGD, Adam, AdamW)
-        and "step" not in vars(optimizer)
-        and kind.step is _STEP
-        and kind._update is _UPDATES[kind]
-    )
+    return "step" not in vars(optimizer) and kind.step is _STEP and kind._update is _UPDATE
 
 
 class _Turn:
     """A step that a machine takes, and what is to be done, once, when it is taken."""
 
-    __slots__ = ("grads", "machine", "rule", "state", "step", "steps")
+    __slots__ = ("commit", "grads", "machine", "state", "step", "steps")
 
-    def __init__(self, step: TrainStep, machine: Machine, rule: Any) -> None:
-        self.step, self.machine, self.rule = step, machine, rule
+    def __init__(self, step: TrainStep, machine: Machine, commit: Any) -> None:
+        self.step, self.machine = step, machine
+        self.commit = commit(machine.program.update)
         start = machine.program.adjoints
         self.grads = machine.values.data[start : start + len(step._parameters)]
         self.steps = 0  # that were taken before
@@ -257,8 +241,8 @@ class _Turn:
     def count(self) -> None:
         """Count the step if it is taken. Interrupted, all of this can be done again."""
         step, optimizer = self.step, self.step.optimizer
-        self.rule.finish(self.machine.values)
-        if self.rule.steps > self.steps:
+        self.commit.finish(self.machine.values)
+        if self.commit.steps > self.steps:
             optimizer._state = self.state
             optimizer._steps = self.steps + 1
             step._running = None

@@ -10,9 +10,11 @@ import importlib
 import importlib.util
 import os
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-__all__ = ["NATIVE", "load_pure_if_asked", "pure_is_asked"]
+__all__ = ["NATIVE", "load_pure_if_asked", "native_machine", "pure_is_asked"]
 
 # In the order in which they import each other.
 NATIVE = (
@@ -30,6 +32,18 @@ NATIVE = (
 def pure_is_asked() -> bool:
     """Tell whether MINIGRAD_PURE asks for Python alone; empty and 0 do not."""
     return os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
+
+
+@cache
+def native_machine() -> Any:
+    """Return `minigrad._vm`, which runs programs and formulas, or None where it was not built."""
+    if pure_is_asked():
+        return None
+    try:
+        from .. import _vm  # type: ignore[attr-defined, unused-ignore]
+    except ImportError:
+        return None
+    return _vm
 
 
 def load_pure_if_asked(package: str) -> None:

@@ -1,9 +1,8 @@
 # cython: boundscheck=False, wraparound=False, nonecheck=False
-"""What training loops do to all parameters at once: read, write, zero, and take a step.
+"""What training loops do to the numbers of all parameters at once: read, write, and zero them.
 
 Numbers travel as `array('d')`, which NumPy and everything else with a buffer understands without a
-copy. Compiled, each function is a loop over C numbers: an Adam step over thousands of parameters
-takes microseconds.
+copy. Compiled, each function is a loop over C numbers: thousands of parameters take microseconds.
 """
 
 from __future__ import annotations
@@ -23,23 +22,20 @@ if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
-    from math import sqrt
-
     from .cython_shim import copy_fields, read_fields, set_at_once
 
 __all__ = [
     "Nodes",
-    "adam",
     "as_numbers",
     "data_of",
     "grads_of",
     "read_data",
     "set_data",
     "set_grads",
-    "sgd",
     "write_data",
     "write_grads",
     "zero_grad",
+    "zeros",
 ]
 
 
@@ -70,14 +66,15 @@ def as_numbers(numbers: Any, count: int, what: str) -> array[float]:
     return found
 
 
-def _room_for(count: int) -> array[float]:
+def zeros(count: int) -> array[float]:
+    """Return so many zeros."""
     return array("d", bytes(8 * count))
 
 
 def data_of(values: Iterable[Any]) -> array[float]:
     """Return the numbers of many Values as an `array('d')`."""
     nodes = _listed(values, "data_of(values)")
-    found = _room_for(len(nodes))
+    found = zeros(len(nodes))
     x = found
     for k in range(len(nodes)):
         x[k] = cython.cast(Node, nodes[k])._data
@@ -89,7 +86,7 @@ def grads_of(values: Iterable[Any]) -> array[float]:
     nodes = _listed(values, "grads_of(values)")
     if is_flowing():  # to a hand-written step, gradients are those of its pass
         return array("d", [node.grad for node in nodes])
-    found = _room_for(len(nodes))
+    found = zeros(len(nodes))
     x = found
     for k in range(len(nodes)):
         x[k] = cython.cast(Node, nodes[k])._grad
@@ -128,82 +125,10 @@ def zero_grad(values: Iterable[Any]) -> None:
     """Set the `.grad` of many Values to zero."""
     nodes = _listed(values, "zero_grad(values)")
     if is_flowing() or not cython.compiled:
-        set_grads(nodes, _room_for(len(nodes)))
+        set_grads(nodes, zeros(len(nodes)))
         return
     for k in range(len(nodes)):
         cython.cast(Node, nodes[k])._grad = 0.0
-
-
-# ---- steps of the optimisers: from numbers to new numbers ---------------------------------------
-
-
-def _check_lengths(count: int, *others: array[float]) -> None:
-    """Refuse arrays of other lengths: compiled, the loops do not look where an array ends."""
-    for other in others:
-        if len(other) != count:
-            raise ValueError(f"{count} numbers to move but {len(other)} beside them; give as many.")
-
-
-def sgd(
-    data: array[float],
-    grads: array[float],
-    velocity: array[float] | None,
-    lr: float,
-    momentum: float,
-    nesterov: bool,
-    weight_decay: float,
-) -> tuple[array[float], array[float]]:
-    """Return where gradient descent goes from here, and the new velocities."""
-    count = len(data)
-    moved, kept = _room_for(count), _room_for(count)
-    before = velocity if velocity is not None else _room_for(count)
-    _check_lengths(count, grads, before)
-    x, g, u = data, grads, before
-    new_x, new_u = moved, kept
-    for k in range(count):
-        slope = g[k] + weight_decay * x[k]
-        speed = momentum * u[k] + slope
-        new_u[k] = speed
-        new_x[k] = x[k] - lr * (slope + momentum * speed if nesterov else speed)
-    return moved, kept
-
-
-def adam(
-    data: array[float],
-    grads: array[float],
-    first: array[float] | None,
-    second: array[float] | None,
-    lr: float,
-    betas: tuple[float, float],
-    eps: float,
-    steps: int,
-    penalty: float,
-    shrink: float,
-) -> tuple[array[float], array[float], array[float]]:
-    """Return where Adam goes from here, and the new averages of gradients and squares.
-
-    `penalty` times the number is added to its gradient (Adam's weight decay); the number itself is
-    first multiplied by `shrink` (AdamW's).
-    """
-    count = len(data)
-    beta1, beta2 = betas
-    moved, kept_first, kept_second = _room_for(count), _room_for(count), _room_for(count)
-    before_first = first if first is not None else _room_for(count)
-    before_second = second if second is not None else _room_for(count)
-    _check_lengths(count, grads, before_first, before_second)
-    # The averages start at zero; early on these factors make up for that.
-    rate = lr / (1.0 - beta1 ** (steps + 1))
-    scale = 1.0 / sqrt(1.0 - beta2 ** (steps + 1))
-    x, g, m, v = data, grads, before_first, before_second
-    new_x, new_m, new_v = moved, kept_first, kept_second
-    for k in range(count):
-        slope = g[k] + penalty * x[k]
-        average = beta1 * m[k] + (1.0 - beta1) * slope
-        square = beta2 * v[k] + (1.0 - beta2) * slope * slope
-        new_m[k] = average
-        new_v[k] = square
-        new_x[k] = x[k] * shrink - rate * average / (sqrt(square) * scale + eps)
-    return moved, kept_first, kept_second
 
 
 # ---- numbers of Values, as they are: nothing is flushed -----------------------------------

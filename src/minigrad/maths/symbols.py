@@ -1,7 +1,7 @@
 """Mathematics on symbols: what a rule of `ops.py` does is written down, as a tree.
 
 A symbol is a name, a number, or a word of the mathematics with its operands. Who runs a rule on
-symbols reads the tree and turns it into something else: C (`codegen`), instructions (`expand`).
+symbols reads the tree and turns it into something else: C (`codegen`), rows, instructions.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Symbol:
     """A number that is not known yet."""
 
     __slots__ = ("parts", "word")
+    __array_ufunc__ = None  # NumPy is to leave arithmetic with symbols alone
 
     def __init__(self, word: str | float, *parts: Any) -> None:
         self.word = word  # "mul"; without parts a name, or a number
@@ -33,18 +34,24 @@ class Symbol:
     __add__, __radd__ = _operator("add")
     __sub__, __rsub__ = _operator("sub")
     __mul__, __rmul__ = _operator("mul")
-    __lt__, _ = _operator("less")
-    __le__, _ = _operator("less_equal")
-    __gt__, _ = _operator("greater")
-    __ge__, _ = _operator("greater_equal")
+    __truediv__, __rtruediv__ = _operator("div")
+    __pow__, __rpow__ = _operator("pow")
+    __lt__, __gt__ = _operator("less")
+    __le__, __ge__ = _operator("less_equal")
     __and__, _ = _operator("and_")
     __or__, _ = _operator("or_")
 
     def __neg__(self) -> Symbol:
         return Symbol("neg", self)
 
+    def __abs__(self) -> Symbol:
+        return Symbol("abs", self)
+
     def __bool__(self) -> bool:
         raise TypeError("a rule asked for the truth of a symbol; it must use m.where")
+
+    def __float__(self) -> float:
+        raise TypeError("a rule asked a symbol for its number; it must use m, as in m.sqrt(x)")
 
     @property
     def needed(self) -> list[Symbol]:
@@ -76,7 +83,7 @@ class SymbolMath:
 
     def __getattr__(self, word: str) -> Callable[..., Symbol]:
         if word not in self._words:
-            raise AttributeError(word)
+            raise AttributeError(f"the mathematics of a rule has no {word!r}.")
         return partial(Symbol, word)
 
 

@@ -25,11 +25,10 @@ class Prepared(Protocol):
         """Make a buffer to run in: inputs go to its first slots, results are in the others."""
 
     def step(self, values: Array, *rest: Any, **named: Any) -> int:
-        """Copy inputs in, run, look at the guards, and let the optimiser take its step.
+        """Copy inputs in, run, look at the guards, and commit the program's update.
 
         The arguments are those of `numpy.Prepared.step`. `inputs` has pairs (slot, numbers).
-        Returns -1, or the place of the guard that failed, or NOT_FINITE; the optimiser has then
-        done nothing.
+        Returns -1, or the place of the guard that failed, or NOT_FINITE; nothing has then moved.
         """
 
     def batch(
@@ -51,10 +50,9 @@ class Backend(Protocol):
 
     words: str  # what people call it: "run by NumPy"
     missing: str  # what to tell somebody who asks for it where it is not available
-    # What a step is given besides inputs: the numbers that slots must hold, an optimiser's rule.
+    # What a step is given besides inputs: the numbers that slots must hold, an optimiser's state.
     Guards: type[numpy.Guards]
-    Sgd: type[numpy.Sgd]
-    Adam: type[numpy.Adam]
+    Commit: type[numpy.Commit]
 
     def available(self) -> bool:
         """Tell whether it can run here."""

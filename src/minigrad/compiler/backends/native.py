@@ -14,16 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ...core.build import pure_is_asked
+from ...core.build import native_machine, pure_is_asked
 from ..ir.program import Program
 from .encode import encode
-from .numpy import Adam, Array, Guards, Sgd, fresh
+from .numpy import Array, Commit, Guards, fresh
 
 __all__ = [
-    "Adam",
+    "Commit",
     "Guards",
     "Prepared",
-    "Sgd",
     "available",
     "is_unwanted",
     "isas",
@@ -47,17 +46,7 @@ def is_unwanted() -> bool:
     return pure_is_asked()
 
 
-def _extension() -> Any:
-    if is_unwanted():
-        return None
-    try:
-        from ... import _vm  # type: ignore[attr-defined, unused-ignore]
-    except ImportError:
-        return None
-    return _vm
-
-
-_vm = _extension()
+_vm = native_machine()
 
 
 def available() -> bool:
@@ -82,6 +71,9 @@ class Prepared:
         finite = np.array(program.finite, dtype=np.int64).reshape(-1)
         self._machine = _vm.load(code.words, code.pool, code.numbers, code.size, isa, finite)
         self.run: Callable[[Array], None] = self._machine.run
+        self._update: tuple[Any, ...] = ()
+        if (update := program.update) is not None:
+            self._update = (_vm.formula(*update.formula.words()), update.count, update.grads)
 
     def values(self) -> Array:
         """Make a buffer to run in: inputs go to its first slots, results are in the others."""
@@ -92,14 +84,16 @@ class Prepared:
         values: Array,
         inputs: Sequence[tuple[int, Any]] = (),
         guards: Guards | None = None,
-        optimiser: Sgd | Adam | None = None,
+        commit: Commit | None = None,
     ) -> int:
         """Do all of a step in one call."""
         failed: int = self._machine.step(
             values,
             inputs,
             None if guards is None else (guards.slots, guards.numbers),
-            None if optimiser is None else _spelled(optimiser),
+            None
+            if commit is None
+            else (*self._update, commit.state, commit.settings, commit.clock),
         )
         return failed
 
@@ -157,19 +151,6 @@ def _spread(work: Callable[[int], Any], count: int, workers: int) -> Generator[A
         yield from pool.map(work, range(count))
     finally:
         pool.shutdown(cancel_futures=True)  # somebody interrupted, or all is done
-
-
-def _spelled(optimiser: Sgd | Adam) -> tuple[Any, ...]:
-    o = optimiser
-    if isinstance(o, Sgd):
-        return (
-            *(o.first, o.count, o.grads, o.velocity, o.clock),
-            *(o.lr, o.momentum, o.nesterov, o.weight_decay),
-        )
-    return (
-        *(o.first, o.count, o.grads, o.averages, o.squares, o.clock),
-        *(o.lr, *o.betas, o.eps, o.penalty, o.shrink),
-    )
 
 
 prepare = Prepared

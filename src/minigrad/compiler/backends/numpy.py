@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...codegen.elementwise import MAPS
-from ...core.parameters import adam, sgd
 from ...maths.arrays import ArrayMath
 from ..ir.kinds import KINDS
-from ..ir.program import NOT_FINITE, Instruction
+from ..ir.program import NOT_FINITE, Instruction, Update
 from ..ir.refs import Ref
 
-__all__ = ["Adam", "Guards", "Prepared", "Sgd", "available", "fresh", "missing", "prepare", "words"]
+__all__ = ["Commit", "Guards", "Prepared", "available", "fresh", "missing", "prepare", "words"]
 
 words, missing = "NumPy", "NumPy is always there."
 
@@ -31,6 +29,7 @@ Runner = Callable[[Array], None]
 
 _MATH = ArrayMath(np)
 _IN_TURN = 64  # up to so many terms, a loop over them is quicker than `accumulate`
+_FEW = 40  # up to so many parameters, a loop over them is quicker than arrays
 _BLOCK = 4096  # rows of a batch that are run at once
 
 
@@ -57,9 +56,8 @@ class Guards:
         return guard, int(np.argmax(bad[guard]))
 
 
-@dataclass
-class _Rule:
-    """Moves `count` slots from `first` on by gradients from slot `grads` on; counts its steps.
+class Commit:
+    """Takes an optimiser's steps as a program's `update` says; has its state, and counts them.
 
     An exception may come between any two lines of Python: Ctrl-C does. So a step is either taken
     entirely, its count included, or not at all. The native machine takes it in one call. Here all
@@ -67,11 +65,12 @@ class _Rule:
     comes next calls `finish` and has them written where they belong, if need be again.
     """
 
-    first: int
-    count: int
-    grads: int
-    clock: array[int] = field(default_factory=lambda: array("q", [0]), kw_only=True)
-    _noted: tuple[Any, ...] | None = field(default=None, init=False, repr=False)
+    def __init__(self, update: Update) -> None:
+        self.update = update
+        self.state: tuple[Any, ...] = ()  # float64, `update.count` of each: kept up to date
+        self.settings: tuple[float, ...] = ()
+        self.clock = array("q", [0])
+        self._noted: tuple[Any, ...] | None = None
 
     @property
     def steps(self) -> int:
@@ -87,83 +86,29 @@ class _Rule:
         self._noted = (self.steps + 1, *self._moved(values))
         self.finish(values)
 
+    def _moved(self, values: Array) -> list[Any]:
+        formula, count, grads = self.update.formula, self.update.count, self.update.grads
+        columns = (values[:count], values[grads : grads + count], *map(np.asarray, self.state))
+        if len(columns) != formula.columns or {len(column) for column in columns} != {count}:
+            raise ValueError("the state of the optimiser has another shape.")
+        if count < _FEW:
+            copies = [array("d", column.tobytes()) for column in columns]
+            formula.apply(copies, self.settings)
+            return [copies[0], *copies[2:]]
+        with np.errstate(all="ignore"):
+            moved = formula.moved(_MATH, columns, self.settings)
+        return [np.broadcast_to(new, (count,)) for new in moved]
+
     def finish(self, values: Array) -> None:
         """Write down what a step has found; a second time, where the first was interrupted."""
         if self._noted is None:
             return
-        steps, new, *averages = self._noted
-        values[self.first : self.first + self.count] = new
-        for kept, numbers in zip(self._averages(), averages, strict=True):
+        steps, new, *state = self._noted
+        values[: self.update.count] = new
+        for kept, numbers in zip(self.state, state, strict=True):
             memoryview(kept)[:] = numbers  # NumPy, short of memory, may write into a copy
         self.steps = steps
         self._noted = None
-
-    def _moved(self, values: Array) -> tuple[Any, ...]:
-        """Where the slots go from here, and the new running averages."""
-        raise NotImplementedError
-
-    def _averages(self) -> tuple[Any, ...]:
-        """The running averages that are kept up to date."""
-        raise NotImplementedError
-
-
-@dataclass
-class Sgd(_Rule):
-    """Gradient descent, as `bulk.sgd` does it."""
-
-    velocity: Any  # float64, `count` of them: kept up to date
-    lr: float
-    momentum: float = 0.0
-    nesterov: bool = False
-    weight_decay: float = 0.0
-
-    def _averages(self) -> tuple[Any, ...]:
-        return (self.velocity,)
-
-    def _moved(self, values: Array) -> tuple[Any, ...]:
-        return sgd(
-            _numbers(values, self.first, self.count),
-            _numbers(values, self.grads, self.count),
-            _numbers(self.velocity, 0, self.count),
-            self.lr,
-            self.momentum,
-            self.nesterov,
-            self.weight_decay,
-        )
-
-
-@dataclass
-class Adam(_Rule):
-    """Adam or AdamW, as `bulk.adam` does it; `steps` of it were taken before this one."""
-
-    averages: Any  # of the gradients; float64, `count` of them: kept up to date
-    squares: Any  # of their squares
-    lr: float
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    penalty: float = 0.0
-    shrink: float = 1.0
-
-    def _averages(self) -> tuple[Any, ...]:
-        return (self.averages, self.squares)
-
-    def _moved(self, values: Array) -> tuple[Any, ...]:
-        return adam(
-            _numbers(values, self.first, self.count),
-            _numbers(values, self.grads, self.count),
-            _numbers(self.averages, 0, self.count),
-            _numbers(self.squares, 0, self.count),
-            self.lr,
-            self.betas,
-            self.eps,
-            self.steps,
-            self.penalty,
-            self.shrink,
-        )
-
-
-def _numbers(values: Any, first: int, count: int) -> array[float]:
-    return array("d", np.asarray(values)[first : first + count].tobytes())
 
 
 # ---- operands ------------------------------------------------------------------------------------
@@ -405,7 +350,7 @@ class Prepared:
         values: Array,
         inputs: Sequence[tuple[int, Any]] = (),
         guards: Guards | None = None,
-        optimiser: Sgd | Adam | None = None,
+        commit: Commit | None = None,
     ) -> int:
         """Do what `backends.Prepared` says, one after the other."""
         for slot, numbers in inputs:
@@ -416,8 +361,8 @@ class Prepared:
             return failed[0]
         if not self._is_finite(values):
             return NOT_FINITE
-        if optimiser is not None:
-            optimiser.apply(values)
+        if commit is not None:
+            commit.apply(values)
         return -1
 
     def batch(

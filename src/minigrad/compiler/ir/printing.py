@@ -24,6 +24,9 @@ def text(program: Any) -> str:
     lines += map(_spelled_out, program.instructions)
     lines.append(f"results    {', '.join(f'v{slot}' for slot in program.results)}")
     lines += [f"guard      v{g.at} is {g.number:g}: {g.what}" for g in program.guards]
+    if program.update is not None:
+        moved, by = (_range(at, program.update.count) for at in (0, program.update.grads))
+        lines.append(f"update     {moved} by {by}: {program.update.formula}")
     return "\n".join(lines)
 
 

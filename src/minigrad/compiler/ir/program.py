@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ...codegen.elementwise import MAPS
+from ...codegen.formula import Formula
 from ..tracing.tape import Guard
 from .kinds import KINDS, Kind
 from .printing import text
 from .refs import Area, Flags, Ref, check_size
 
-__all__ = ["NOT_FINITE", "Instruction", "Program", "verify"]
+__all__ = ["NOT_FINITE", "Instruction", "Program", "Update", "verify"]
 
 # What a run says, in the place of a guard that failed, if a number in the ranges `finite` is not:
 # another order of sums, or a slope beside the way that was taken, may then have had a part in it.
@@ -72,6 +73,15 @@ class Instruction:
         return found
 
 
+@dataclass(frozen=True)
+class Update:
+    """What moves the first `count` inputs, and state beside the buffer, once all guards hold."""
+
+    formula: Formula  # of x, its gradient, and its state
+    count: int
+    grads: int  # the slot of the first gradient
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Instructions, the numbers they start from, and where to find what."""
@@ -85,6 +95,7 @@ class Program:
     guards: tuple[Guard, ...] = ()
     adjoints: int = 0  # after `grad`: how far behind a slot its adjoint lies
     finite: tuple[tuple[int, int], ...] = ()  # ranges of slots, see `NOT_FINITE`
+    update: Update | None = None  # an optimiser's step, after the guards
 
     def __str__(self) -> str:
         return text(self)
@@ -107,6 +118,13 @@ def verify(program: Program, after: str = "") -> Program:
     ends = [*program.results, *(guard.at for guard in program.guards)]
     if not all(0 <= slot < program.size and written.array[slot] for slot in ends):
         raise ValueError(f"after {after or 'making'}: a result is never written")
+    update = program.update
+    if update is not None and update.count:
+        grads = Area(update.grads, update.grads + update.count - 1, update.count, 1)
+        if not update.count <= min(program.inputs, grads.first) or grads.last >= program.size:
+            raise ValueError(f"after {after or 'making'}: parameters or gradients are not there")
+        if not written.all(grads):
+            raise ValueError(f"after {after or 'making'}: a gradient is never written")
     return program
 
 

@@ -43,8 +43,6 @@ def _emitted(root: Any, known: dict[str, Ref], builder: Builder, count: int) -> 
         elif not args:
             found[symbol] = known[word]
         else:
-            if word in _TURNED:
-                word, args = _TURNED[word], args[::-1]
             found[symbol] = builder.allocate(count)
             op = "where" if word == "usually" else word
             builder.emit("map", (count,), found[symbol], *args, op=op)
@@ -56,6 +54,5 @@ def _stopped(x: Any) -> Any:
 
 
 _NAMES = ("y", "a", "b", "c")
-_TURNED = {"greater": "less", "greater_equal": "less_equal"}
 _PARTS = attrgetter("parts")
 _MATH = SymbolMath(MAPS, rows=MAPS, number=_stopped)

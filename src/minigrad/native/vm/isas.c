@@ -48,7 +48,15 @@ int arity_of(int64_t op)
     return op >= 0 && op < (int64_t)sizeof ARITIES ? ARITIES[op] : 0;
 }
 
-#define ROW(name) {#name, run_##name, run_lanes_##name, sgd_##name, adam_##name, all_finite_##name}
+int loop_of(const char *text)
+{
+    for (int k = 0; FORMULAS[k]; k++)
+        if (!strcmp(text, FORMULAS[k]))
+            return k;
+    return -1;
+}
+
+#define ROW(name) {#name, run_##name, run_lanes_##name, formula_##name, all_finite_##name}
 
 /* The best first. */
 static const Isa isas[] = {

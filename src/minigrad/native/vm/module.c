@@ -133,7 +133,7 @@ static PyObject *machine_isa(PyObject *self, void *closure)
 static PyMethodDef machine_methods[] = {
     {"run", machine_run, METH_O, "run(values): execute all instructions, in place."},
     {"step", (PyCFunction)(void (*)(void))machine_step, METH_FASTCALL,
-     "step(values, inputs, guards, optimiser): copy in, run, look at guards, take a step."},
+     "step(values, inputs, guards, update): copy in, run, look at guards, take a step."},
     {"batch", (PyCFunction)(void (*)(void))machine_batch, METH_FASTCALL,
      "batch(values, start, stop, lanes, columns, outputs, sums, totals, guards): many rows."},
     {NULL, NULL, 0, NULL},
@@ -236,6 +236,8 @@ static PyObject *list_isas(PyObject *module, PyObject *nothing)
 
 static PyMethodDef functions[] = {
     {"load", load, METH_VARARGS, "load(words, pool, numbers, size, isa=None, finite=…) -> Machine"},
+    {"formula", formula_load, METH_VARARGS,
+     "formula(text, columns, settings, uniform, constants, rows, results) -> Formula"},
     {"isas", list_isas, METH_NOARGS, "The instruction sets of this processor, best first."},
     {NULL, NULL, 0, NULL},
 };
@@ -247,7 +249,8 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__vm(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    if (module && !(machine_type = (PyTypeObject *)PyType_FromSpec(&machine_spec)))
+    if (module
+        && (!(machine_type = (PyTypeObject *)PyType_FromSpec(&machine_spec)) || !formula_type()))
         Py_CLEAR(module);
     return module;
 }

@@ -111,55 +111,31 @@ long failed_guard(const Guards *guards, const double *values, long lanes, long l
 /* ---- optimisers ---- */
 
 /* Move the parameters, and count the step in the same breath: no signal comes in between. */
-static int update(Machine *machine, double *values, PyObject *optimiser)
+static int update(Machine *machine, double *values, PyObject *update)
 {
-    PyObject *held[3] = {NULL, NULL, NULL}; /* one or two running averages, then the clock */
-    Py_buffer state[3];
-    long first, count, grads;
-    double lr, beta1 = 0, beta2 = 0, eps = 0, penalty = 0, shrink = 1, momentum = 0;
-    int nesterov = 0;
-    const int is_sgd = PyTuple_GET_SIZE(optimiser) == 9, states = is_sgd ? 1 : 2;
-    const int read =
-        is_sgd ? PyArg_ParseTuple(optimiser, "lllOOddpd", &first, &count, &grads, &held[0],
-                                  &held[1], &lr, &momentum, &nesterov, &penalty)
-               : PyArg_ParseTuple(optimiser, "lllOOOdddddd", &first, &count, &grads, &held[0],
-                                  &held[1], &held[2], &lr, &beta1, &beta2, &eps, &penalty, &shrink);
-    if (!read)
+    PyObject *formula, *state, *settings, *clock;
+    long count, grads;
+    if (!PyArg_ParseTuple(update, "O!llO!O!O", formula_type(), &formula, &count, &grads,
+                          &PyTuple_Type, &state, &PyTuple_Type, &settings, &clock))
         return -1;
     const long size = machine->plan.size;
-    const int apart = first + count <= grads || grads + count <= first;
-    if (!is_range(first, count, size) || !is_range(grads, count, size) || (count && !apart)) {
+    if (!is_range(0, count, size) || !is_range(grads, count, size) || (count && grads < count)) {
         PyErr_SetString(PyExc_ValueError,
                         "step: parameters or gradients that lie outside the buffer.");
         return -1;
     }
-    int ready = 0, result = 0;
-    for (; ready <= states && !result; ready++) {
-        const int is_clock = ready == states;
-        if (get_buffer(held[ready], &state[ready], is_clock ? 'q' : 'd', 1,
-                       "the optimiser's state")) {
-            result = -1;
-            break;
-        }
-        if (length_of(&state[ready]) != (is_clock ? 1 : count)) {
-            PyErr_SetString(PyExc_ValueError, "step: the optimiser's state has another length.");
-            result = -1;
-        }
-    }
-    int64_t *clock = result ? NULL : state[states].buf;
-    if (!result && is_sgd) {
-        machine->isa->sgd(count, values + first, values + grads, state[0].buf, lr, momentum,
-                          nesterov, penalty);
-    } else if (!result) {
-        const double rate = lr / (1.0 - pow(beta1, (double)(*clock + 1)));
-        const double scale = 1.0 / sqrt(1.0 - pow(beta2, (double)(*clock + 1)));
-        machine->isa->adam(count, values + first, values + grads, state[0].buf, state[1].buf,
-                           rate, scale, beta1, beta2, eps, penalty, shrink);
-    }
+    double *columns[MOST_COLUMNS] = {values, values + grads};
+    Py_buffer steps;
+    if (get_buffer(clock, &steps, 'q', 1, "the clock"))
+        return -1;
+    int result = -1;
+    if (length_of(&steps) != 1)
+        PyErr_SetString(PyExc_ValueError, "step: the clock has another length.");
+    else
+        result = apply_formula(formula, machine->isa, count, columns, 2, state, settings);
     if (!result)
-        ++*clock;
-    while (ready-- > 0)
-        PyBuffer_Release(&state[ready]);
+        ++*(int64_t *)steps.buf;
+    PyBuffer_Release(&steps);
     return result;
 }
 
@@ -167,7 +143,7 @@ PyObject *machine_step(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     Machine *machine = (Machine *)self;
     if (count != 4 || !(args[3] == Py_None || PyTuple_Check(args[3])))
-        return PyErr_Format(PyExc_TypeError, "step(values, inputs, guards, optimiser)");
+        return PyErr_Format(PyExc_TypeError, "step(values, inputs, guards, update)");
     Py_buffer view;
     Guards guards;
     if (get_values(machine, args[0], &view))

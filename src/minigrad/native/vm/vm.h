@@ -11,18 +11,29 @@
 
 /* ---- instruction sets: isas.c ---- */
 
+/* A formula of an optimiser: rows (operation, three registers) over registers, which are columns,
+   settings, constants, and a result for each row. See codegen/formula.py. */
+enum { MOST_COLUMNS = 16, MOST_REGISTERS = 256, PIECE = 128 };
+typedef struct {
+    int columns, settings, constants, uniform, count;
+    int loop; /* the number of the loop that was built for it, or -1 */
+    int32_t *rows, results[MOST_COLUMNS];
+    double *numbers, *scratch; /* the constants; PIECE numbers for each register but columns */
+} Formula;
+
 typedef struct {
     const char *name;
     int (*run)(const Plan *, double *, double *, Fault *);
     int (*run_lanes)(const Plan *, double *, long, double *, Fault *);
-    void (*sgd)(long, double *, const double *, double *, double, double, int, double);
-    void (*adam)(long, double *, const double *, double *, double *, double, double, double, double,
-                 double, double, double);
+    void (*formula)(const Formula *, long, double *const *, const double *);
     int (*all_finite)(long, const double *);
 } Isa;
 
 /* Number k of those that this processor has, the best first; NULL behind the last. */
 const Isa *supported_isa(int k);
+
+/* The number of the loop that was built for the formula with this text, or -1. */
+int loop_of(const char *text);
 
 /* ---- machines: module.c ---- */
 
@@ -62,6 +73,15 @@ static inline int is_range(long first, long count, long size)
 {
     return first >= 0 && count >= 0 && first <= size && count <= size - first;
 }
+
+/* ---- formulas as objects: formula.c ---- */
+
+PyObject *formula_load(PyObject *module, PyObject *arguments);
+PyTypeObject *formula_type(void); /* NULL, with an exception set, if it cannot be made */
+
+/* Move columns: `given` of them are there, the others are buffers of `count` numbers. */
+int apply_formula(PyObject *formula, const Isa *isa, long count, double **columns, int given,
+                  PyObject *others, PyObject *settings);
 
 /* ---- methods: step.c and batch.c ---- */
 

@@ -8,6 +8,7 @@
    after. Sums are added in the order of their terms, whatever the vectors: they run over rows. */
 
 #include "minigrad_kernels.h"
+#include "minigrad_formulas.h"
 
 typedef double ISA(vec) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef double ISA(vec4) __attribute__((vector_size(32), aligned(8), may_alias));
@@ -217,30 +218,40 @@ static int ISA(all_finite)(long n, const double *x)
     return !any;
 }
 
-/* ---- optimisers: the formulas of core/parameters.py, operation by operation ---- */
+/* ---- formulas of optimisers, see formula.c ---- */
 
-static void ISA(sgd)(long n, double *restrict x, const double *restrict g, double *restrict u,
-                     double lr, double momentum, int nesterov, double decay)
+static void ISA(formula_rows)(const Formula *f, long n, int first, int last, const double **r)
 {
-    for (long k = 0; k < n; k++) {
-        const double slope = g[k] + decay * x[k];
-        const double speed = momentum * u[k] + slope;
-        u[k] = speed;
-        x[k] = x[k] - lr * (nesterov ? slope + momentum * speed : speed);
-    }
+    const int32_t *row = f->rows + 4 * first;
+    for (int k = first; k < last; k++, row += 4)
+        ISA(map)(row[0], n, f->scratch + (f->settings + f->constants + k) * PIECE, r[row[1]],
+                    r[row[2]], r[row[3]]);
 }
 
-static void ISA(adam)(long n, double *restrict x, const double *restrict g, double *restrict m,
-                      double *restrict s, double rate, double scale, double beta1, double beta2,
-                      double eps, double penalty, double shrink)
+/* Move the columns, in place: in one loop if there is one, else row by row, piece by piece. */
+static void ISA(formula)(const Formula *f, long count, double *const *columns,
+                            const double *settings)
 {
-    for (long k = 0; k < n; k++) {
-        const double slope = g[k] + penalty * x[k];
-        const double average = beta1 * m[k] + (1.0 - beta1) * slope;
-        const double square = beta2 * s[k] + (1.0 - beta2) * slope * slope;
-        m[k] = average;
-        s[k] = square;
-        x[k] = x[k] * shrink - rate * average / (sqrt(square) * scale + eps);
+    if (f->loop >= 0) {
+        ISA(built_formula)(f->loop, count, columns, settings);
+        return;
+    }
+    const int fixed = f->settings + f->constants;
+    const double *r[MOST_REGISTERS];
+    for (int k = 0; k < fixed + f->count; k++)
+        r[f->columns + k] = f->scratch + k * PIECE;
+    for (int k = 0; k < fixed; k++)
+        ISA(splat)(f->scratch + k * PIECE,
+                      k < f->settings ? settings[k] : f->numbers[k - f->settings],
+                      count < PIECE ? count : PIECE);
+    ISA(formula_rows)(f, count < PIECE ? count : PIECE, 0, f->uniform, r);
+    for (long from = 0; from < count; from += PIECE) {
+        const long n = count - from < PIECE ? count - from : PIECE;
+        for (int k = 0; k < f->columns; k++)
+            r[k] = columns[k] + from;
+        ISA(formula_rows)(f, n, f->uniform, f->count, r);
+        for (int k = 0; k < f->columns - 1; k++)
+            memcpy(columns[k ? k + 1 : 0] + from, r[f->results[k]], n * sizeof(double));
     }
 }
 
