@@ -42,7 +42,16 @@ from .tracing.lifted import Argument
 from .tracing.tape import INPUT, Tape
 from .tracing.trace import Trace, collector_off, trace
 
-__all__ = ["BY_VALUES", "FORWARD", "HVP", "Purpose", "Specialization", "exactly", "specialize"]
+__all__ = [
+    "BY_ALL",
+    "BY_VALUES",
+    "FORWARD",
+    "HVP",
+    "Purpose",
+    "Specialization",
+    "exactly",
+    "specialize",
+]
 
 _STOP_GRADIENT = MAPS["stop_gradient"].code
 T = TypeVar("T")
@@ -64,6 +73,7 @@ class Purpose(NamedTuple):
 
 
 FORWARD = Purpose("forward")
+BY_ALL = Purpose("gradient", 0, "all")
 BY_VALUES = Purpose("gradient", 0, "values")
 HVP = Purpose("hvp")
 
@@ -110,7 +120,7 @@ class Specialization:
 
     def gradient(self, numbers: Any, result: int = 0) -> tuple[float, Numbers]:
         """Return a result and its derivatives by all inputs."""
-        purpose = Purpose("gradient", result, "all")
+        purpose = BY_ALL if not result else Purpose("gradient", result, "all")
         return self.machine(purpose).run(self.nodes_read, numbers, _with_adjoints)
 
     def local_derivatives(self, numbers: Any) -> tuple[float, tuple[float, ...]]:
