@@ -180,7 +180,7 @@ def test_a_choice_differs_from_row_to_row(backend):
 def test_a_branch_must_not(backend):
     fast = vmap(lambda x: x * 2 if x > 0 else x * 3, backend=backend)
     assert fast(np.array([1.0, 2.0])).tolist() == [2.0, 4.0]
-    with pytest.raises(GuardError, match=r"row 2 .*a branch, at .*test_batches\.py:\d+.*where\("):
+    with pytest.raises(GuardError, match=r"row 2 .*a branch, at .*test_vmap\.py:\d+.*where\("):
         fast(np.array([1.0, 2.0, -1.0, 3.0]))
     # All rows the other way is another program.
     assert fast(np.array([-1.0, -2.0])).tolist() == [-3.0, -6.0]

@@ -414,7 +414,7 @@ def test_inside_strict():
     w = Value(1.0)
     step = minigrad.train_step(lambda x: (w * x).log(), SGD([w], lr=0.1))
     step(1.0)
-    with strict(), pytest.raises(minigrad.NonFiniteError, match=r"test_training\.py"):
+    with strict(), pytest.raises(minigrad.NonFiniteError, match=r"test_train\.py"):
         step(0.0)
     with strict():
         assert step(1.0) == near(math.log(0.9))
