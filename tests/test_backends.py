@@ -25,8 +25,6 @@ from minigrad.compiler.backends import numpy as arrays
 from minigrad.compiler.ir.kinds import KINDS
 from minigrad.compiler.ir.program import Instruction, Program, Update, verify
 from minigrad.compiler.ir.refs import MOST_SLOTS, Ref
-from minigrad.compiler.passes.store_first import store_first
-from minigrad.compiler.passes.trim import trim
 from minigrad.compiler.passes.update import update
 from minigrad.errors import TraceError
 
@@ -333,105 +331,6 @@ def test_batches_of_many_pieces(prepare):
     assert totals[0] == pytest.approx(math.fsum(x * 3.0), abs=1e-9)
     assert heard == sorted(heard)
     assert heard[-1] == len(x)
-
-
-def chain(count=6):
-    """Return a program with its adjoints, as `grad` writes one: y = tanh(a*b), summed."""
-    n, out, adj = count, 2 * count, 100
-
-    def at(first):
-        return Ref(first, 1, 1)
-
-    g = at(adj + out)
-    return Program(
-        adj + 4 * n + 1, 2 * count, 0, np.zeros(0),
-        (
-            Instruction("map", (n,), at(out), (at(0), at(n)), "mul"),
-            Instruction("map", (n,), at(out + n), (at(out),), "tanh"),
-            Instruction("sum", (1, n), Ref(out + 2 * n), (Ref(out + n, term_stride=1),)),
-            Instruction("fill", (4 * n,), at(adj)),
-            Instruction("fill", (1,), at(adj + 4 * n), number=1.0),
-            Instruction("add", (1, n), Ref(adj + out + n, term_stride=1), (Ref(adj + 4 * n),)),
-            Instruction("vjp", (n,), g, (at(adj + out + n), at(out + n), at(out)), "tanh"),
-            Instruction("vjp", (n,), at(adj), (g, at(out), at(0), at(n)), "mul", which=0),
-            Instruction("vjp", (n,), at(adj + n), (g, at(out), at(0), at(n)), "mul", which=1),
-            Instruction("vjp", (n,), at(adj + n), (g, at(out), at(0), at(n)), "mul", which=1),
-        ),
-        (out + 2 * n,), adjoints=adj,
-    )  # fmt: skip
-
-
-def test_first_writers_store():
-    program = chain()
-    shorter = store_first(program)
-    marks = [i.stores for i in shorter.instructions if KINDS[i.kind].adds]
-    assert marks == [True, True, True, True, False]
-    assert not any(i.kind == "fill" and i.number == 0.0 for i in shorter.instructions)
-    assert store_first(shorter).instructions == shorter.instructions
-
-
-def test_a_slot_that_is_read_early_keeps_its_zero():
-    read = Instruction("map", (1,), Ref(50), (Ref(101),), "neg")
-    program = chain()
-    steps = (*program.instructions[:5], read, *program.instructions[5:])
-    kept = store_first(replace(program, instructions=steps))
-    fills = [i for i in kept.instructions if i.kind == "fill" and i.number == 0.0]
-    assert [(i.out.base, i.shape) for i in fills] == [(100, (6,))]
-
-
-@pytest.mark.parametrize("prepare", MACHINES)
-def test_stores_changes_no_result(prepare):
-    program = chain()
-    results = []
-    for each in (program, store_first(program)):
-        prepared = prepare(each)
-        values = prepared.values()
-        values[:] = math.nan  # whatever was there before must not shine through
-        values[:12] = np.linspace(-1, 1, 12)
-        prepared.run(values)
-        results.append(values[100:])
-    np.testing.assert_array_equal(*results)
-
-
-def triangle(kind, n=5):
-    """Return rows of 1 … n terms, four of each length, padded as grouping pads them."""
-    inputs, adj = 60, 200
-    zero, first = inputs, inputs + 1
-    rng = np.random.default_rng(5)
-    rows = 4 * n
-    cells = np.full((rows, n), zero)
-    for row in range(rows):
-        length = row // 4 + 1
-        cells[row, :length] = rng.integers(0, inputs - 10) + np.arange(length)
-        if kind == "max":
-            cells[row, length:] = cells[row, 0]
-    table = Ref(0, cells=cells.ravel().astype(np.int32))
-    if kind in ("sum", "dot", "max"):
-        args = {"sum": (table, Ref(zero)), "dot": (table, table, Ref(3)), "max": (table,)}[kind]
-        steps = (Instruction(kind, (rows, n), Ref(first, 1, 1), args),)
-    else:
-        adjoint = table.shifted(adj)
-        args = (Ref(0, 1, 1),) if kind == "add" else (Ref(0, 1, 1), table)
-        fill = Instruction("fill", (inputs + 1,), Ref(adj, 1, 1))
-        steps = (fill, Instruction(kind, (rows, n), adjoint, args))
-    return Program(adj + inputs + 1, inputs, 0, np.array([0.0]), steps, (), adjoints=adj)
-
-
-@pytest.mark.parametrize("kind", ["sum", "dot", "max", "add", "muladd"])
-def test_padding_is_taken_out(kind):
-    program = triangle(kind)
-    trimmed = trim(program)
-    shapes = [i.shape for i in trimmed.instructions if i.kind == kind]
-    assert shapes == [(4, length) for length in range(1, 6)]
-    results = []
-    for each in (program, trimmed):
-        prepared = arrays.prepare(each)
-        values = prepared.values()
-        values[:60] = np.linspace(-2, 2, 60)
-        prepared.run(values)
-        values[260] = 0.0  # the adjoint of the constant, which nobody reads
-        results.append(values)
-    np.testing.assert_allclose(*results, rtol=1e-15, atol=1e-15)
 
 
 @pytest.mark.parametrize("prepare", MACHINES)

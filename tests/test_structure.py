@@ -2,67 +2,29 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+import functools
+import math
+import operator
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from trees import same, trees
 
+import minigrad
 from minigrad import Value
-from minigrad.compiler.arguments.containers import apart
-from minigrad.compiler.arguments.results import Template
 from minigrad.compiler.arguments.structure import (
-    Expected,
     Flat,
     Mapping,
     Sequence,
     Static,
     Table,
     Uniform,
-    flat_call,
     flatten,
     mapped,
     restore,
-    same_call,
     shape_only,
 )
-
-Point = namedtuple("Point", "x y")
-reals = st.floats(allow_nan=False, allow_infinity=False)
-wholes = st.integers(-(2**53), 2**53)
-statics = st.text(max_size=3) | st.booleans() | st.none() | st.binary(max_size=3)
-arrays = st.lists(reals, min_size=1, max_size=4).map(np.array)
-names = st.text(max_size=2) | st.integers(0, 3) | st.tuples(st.integers(0, 3))
-
-
-def nested(leaves):
-    return st.recursive(
-        leaves,
-        lambda inner: (
-            st.lists(inner, max_size=4)
-            | st.tuples(inner, inner)
-            | st.dictionaries(names, inner, max_size=3)
-            | st.builds(Point, inner, inner)
-        ),
-        max_leaves=12,
-    )
-
-
-trees = nested(reals | wholes | statics | arrays)
-
-
-def same(a, b):
-    """Equality by kind as well: 1 is not 1.0, and arrays are compared as wholes."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray):
-        return a.shape == b.shape and bool((a == b).all())
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[name], b[name]) for name in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    return a == b
 
 
 def as_floats(tree):
@@ -99,33 +61,6 @@ def test_equal_keys_are_of_equal_structures(a, b):
         assert not same(a, b)
 
 
-@given(trees)
-def test_the_quick_way_finds_the_same_numbers(tree):
-    flat = flat_call((tree, 2.0), {"z": tree})
-    found = same_call((tree, 3.0), {"z": tree}, Expected(flat), frozenset())
-    if found is None:  # allowed: the slow way is taken then; never with other numbers
-        assert any(isinstance(name, tuple) for name in names_in(tree))
-        return
-    again = flat_call((tree, 3.0), {"z": tree})
-    assert list(found.numbers) == again.numbers
-    assert found.key == again.key
-
-
-def names_in(tree):
-    found = apart(tree)
-    if found is None:
-        return []
-    own = list(tree) if isinstance(tree, dict) else []
-    return own + [name for part in found.parts for name in names_in(part)]
-
-
-@given(trees, trees)
-def test_the_quick_way_refuses_another_structure(a, b):
-    first, second = flat_call((a,), {}), flat_call((b,), {})
-    if first.key != second.key:
-        assert same_call((b,), {}, Expected(first), frozenset()) is None
-
-
 @pytest.mark.parametrize(
     ("tree", "key"),
     [
@@ -151,12 +86,91 @@ def test_the_shape_alone_forgets_which_kind_of_number():
     assert shape_only(flattened([1.0, [2.0]])[0]) != shape_only(a)
 
 
-@given(nested(reals | statics), st.data())
-def test_a_template_filled_is_what_it_was_made_from(tree, data):
-    """Some of the numbers are results: taken out, and put back by their numbers."""
-    made = mapped(tree, lambda x: Value(x) if data.draw(st.booleans()) else x, lambda x: x)
-    template, results = Template.of(made, [])
-    assert all(isinstance(result, Value) for result in results)
-    assert same(template.filled(results.__getitem__), made)
-    again, others = Template.of(made, [])
-    assert template.fits(again, others)
+# ---- functions, classes and dicts as arguments ---------------------------------------------------
+
+
+def test_a_lambda_made_afresh_is_the_same_function():
+    w, ks = Value(2.0), [1.0]
+    fast = minigrad.compile(lambda f, x: f(x))
+
+    def call(k, x, *, scale=1.0):
+        return fast(lambda x, s=scale: x * w * k * ks[0] * s, x).data
+
+    assert [call(3.0, x) for x in (1.0, 2.0, 3.0)] == [6.0, 12.0, 18.0]
+    assert fast.cache_info().traces == 1
+    assert [call(4.0, 1.0), call(3.0, 1.0)] == [8.0, 6.0]
+    assert fast.cache_info().traces == 2
+    assert call(3.0, 1.0, scale=2.0) == 12.0
+    assert [math.copysign(1.0, call(zero, 1.0)) for zero in (0.0, -0.0)] == [1.0, -1.0]
+    ks[0] = 5.0
+    assert call(3.0, 1.0) == 30.0
+    value, grads = fast.value_and_grad(abs_of := (lambda x: x * w), 3.0)
+    assert (value, grads.args, grads[w]) == (6.0, (abs_of, 2.0), 3.0)
+
+
+def test_methods_and_partials_made_afresh():
+    fast = minigrad.compile(lambda f, x: f(x))
+
+    class Model:
+        def __init__(self, k):
+            self.k = k
+
+        def run(self, x):
+            return x * self.k
+
+    one, two = Model(2.0), Model(3.0)
+    assert [fast(model.run, 1.0).data for model in (one, two, one, two)] == [2.0, 3.0, 2.0, 3.0]
+    assert fast.cache_info().traces == 2
+    one.k = 4.0
+    assert fast(one.run, 1.0).data == 4.0
+    before = fast.cache_info().traces
+    for k in (2.0, 3.0, 2.0):
+        assert fast(functools.partial(operator.mul, k), 1.0).data == k
+    assert fast.cache_info().traces == before + 2
+
+
+def test_functions_that_hold_each_other():
+    def made(k):
+        def even(x, n):
+            return x * k if n == 0 else odd(x, n - 1)
+
+        def odd(x, n):
+            return even(x, n - 1)
+
+        return even
+
+    fast = minigrad.compile(lambda f, x: f(x, 4))
+    assert [fast(made(k), 1.0).data for k in (2.0, 3.0, 2.0)] == [2.0, 3.0, 2.0]
+    assert fast.cache_info().traces == 2
+
+
+def test_the_attributes_of_a_class_that_is_an_argument():
+    class Model:
+        k = 2.0
+
+        @classmethod
+        @minigrad.compile
+        def run(cls, x):
+            return x * cls.k
+
+    class Other(Model):
+        k = 5.0
+
+    fast = minigrad.compile(lambda kind, x: x * kind.k)
+    assert [fast(Model, 1.0).data, fast(Other, 1.0).data, Model.run(1.0).data] == [2.0, 5.0, 2.0]
+    Model.k = 3.0
+    assert [fast(Model, 1.0).data, fast(Other, 1.0).data, Model.run(1.0).data] == [3.0, 5.0, 3.0]
+    assert fast.value_and_grad(Model, 1.0)[1].args == (Model, 3.0)
+
+
+def test_equal_keys_of_other_kinds_are_other_structures():
+    def spelled(table):
+        return " ".join(map(repr, table))
+
+    fast = minigrad.compile(spelled)
+    keys = [1, True, 1.0, 0.0, -0.0, (1,), (True,), "1", b"1", None]
+    for key in [*keys, *keys]:
+        assert fast({key: 2.0}) == repr(key)
+    assert fast.cache_info().traces == len(keys)
+    area = minigrad.compile(lambda table: table["a"] * table[1])
+    assert area.grad({"a": 2.0, 1: 3.0}).args == ({"a": 3.0, 1: 2.0},)

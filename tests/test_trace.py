@@ -147,69 +147,6 @@ def test_a_nan_that_was_read_is_found_again():
     assert traces == 2
 
 
-# ---- whole numbers -------------------------------------------------------------------------------
-
-ROWS = [[1.0, 2.0], [30.0, 40.0], [500.0, 600.0]]
-WHOLE = {
-    "list index": lambda i, x: x * ROWS[i][0],
-    "range": lambda i, x: minigrad.sum([x * k for k in range(i + 1)]),
-    "repetition": lambda i, x: minigrad.sum([x] * (i + 1)),
-    "slice": lambda i, x: x * len(ROWS[: i + 1]),
-    "largest": lambda i, x: x * ROWS[max(0, i - 1)][1],
-    "smallest": lambda i, x: x * ROWS[min(i, 1)][1],
-    "bits": lambda i, x: x * ((i & 1) + (i >> 1) + (i << 1) + (i ^ 3) + (i | 4)),
-    "divmod": lambda i, x: x * sum(divmod(i, 2)) + i // 2 + i % 2,
-    "kind": lambda i, x: x * 2 if isinstance(i, int) else x * 3,
-    "branch": lambda i, x: x * 2 if i == 1 else x * 3,
-    "arithmetic": lambda i, x: x * i - i / 2 + (3 - i) * x,
-    "exponent": lambda i, x: x**i,
-    "rows": lambda i, x: x * take(ROWS, i)[0] + take(ROWS, i)[1],
-    "columns": lambda i, x: x * take([row[1] for row in ROWS], i),
-    "a list of indices": lambda i, x: x * ROWS[take([2, 0, 1], i)][0],
-    "functions": lambda i, x: take([Value.exp, Value.tanh, Value.sin], i)(x),
-    "letters": lambda i, x: x * "bca".index(take("abc", i)),
-    "a dict": lambda i, x: take({0: x, 1: x * 2, 2: x * 3}, i),
-}
-
-
-@pytest.mark.parametrize("name", WHOLE)
-def test_whole_numbers(name):
-    function = WHOLE[name]
-    calls = [(i, x) for i in (0, 1, 2, 1) for x in (0.5, 1.5)]
-    found, traces = replay(function, *calls)
-    assert found == near([function(i, Value(x)).data for i, x in calls], rel=1e-14)
-    assert traces <= 3
-
-
-@pytest.mark.parametrize("name", ["arithmetic", "exponent", "rows", "columns"])
-def test_whole_numbers_that_stay_open(name):
-    _, traces = replay(WHOLE[name], *[(i, 0.5) for i in (0, 1, 2)])
-    assert traces == 1
-
-
-def test_take_counts_from_the_end_and_knows_its_bounds():
-    table = [Value(1.0), Value(20.0), Value(300.0)]
-    compiled = minigrad.compile(lambda i: take(table, i) * 2, backend="numpy")
-    assert [compiled(i).data for i in (0, -1, 2, -3)] == [2.0, 600.0, 600.0, 2.0]
-    for index in (3, -4):
-        with pytest.raises(IndexError):
-            compiled(index)
-        with pytest.raises(IndexError):
-            minigrad.compile(lambda i: take(table, i) * 2)(index)
-    minigrad.zero_grad(table)
-    compiled(-1).backward()
-    assert [v.grad for v in table] == [0.0, 0.0, 2.0]
-
-
-def test_take_from_arrays():
-    np = pytest.importorskip("numpy")
-    table = np.array([[Value(1.0), Value(2.0)], [Value(3.0), Value(4.0)]])
-    compiled = minigrad.compile(lambda i, j: take(take(table, i), j) * 1.0, backend="numpy")
-    found = [compiled(i, j).data for i in (0, 1) for j in (0, 1)]
-    assert found == [1.0, 2.0, 3.0, 4.0]
-    assert compiled.cache_info().traces == 1
-
-
 # ---- gradients that stop -------------------------------------------------------------------------
 
 
@@ -328,19 +265,6 @@ def test_refused_with_the_line(function):
     assert (w.data, w.grad) == (2.0, 0.0)
 
 
-class Box:
-    def __init__(self, value):
-        self.value = value
-
-
-@pytest.mark.parametrize(
-    "function", [lambda x: Box(x * 2), lambda x: {x * 2}, lambda x: (k * x for k in (1, 2))]
-)
-def test_results_that_cannot_be_made_again_are_refused(function):
-    with pytest.raises(TraceError):
-        minigrad.compile(function, backend="numpy")(1.0)
-
-
 def test_an_exception_leaves_everything_as_it_was():
     def fails(x):
         assert builtins.max is not PLAIN[0]
@@ -399,23 +323,6 @@ def test_a_function_may_be_traced_in_many_threads_at_once():
         thread.join()
     for k in range(8):
         assert found[k] == near([max(k, math.e), 1.0, max(2 * k, math.exp(2))])
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x, n: x * (max(n, 2**60 + 1) % 1000),
-        lambda x, n: x * (minigrad.take([2**60 + 1, 3, 2**61 + 3], n) % 1000),
-        lambda x, n: x * ((2**60 + n) % 10),
-        lambda x, n: x * (n**5 % 1009),
-        lambda x, n: x * (n * n * n * 10**12 % 7),
-        lambda x, n: x if n < 2**60 + 1 else x * 2,
-    ],
-)
-def test_whole_numbers_beyond_floats_are_exact(function):
-    calls = [(1.0, n) for n in (0, 2, 1, 2, 0)]
-    found, _ = replay(function, *calls)
-    assert found == [function(Value(x), n).data for x, n in calls]
 
 
 def test_strict_inside_is_refused():
