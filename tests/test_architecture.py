@@ -147,6 +147,17 @@ print(a.grad, "minigrad" in sys.modules)
     assert python(program, cwd=ROOT).split() == ["2.0", "False"]
 
 
+def test_every_module_of_the_compiler_has_tests():
+    modules = [
+        path.stem
+        for path in (PACKAGE / "compiler").rglob("*.py")
+        if path.stem != "__init__" and path.parent.name != "backends"
+    ]
+    missing = [name for name in modules if not (ROOT / "tests" / f"test_{name}.py").exists()]
+    assert len(modules) > 40
+    assert missing == []
+
+
 def test_the_public_names_are_sorted_and_exist():
     assert minigrad.__all__ == sorted(minigrad.__all__)
     for name in minigrad.__all__:

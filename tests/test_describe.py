@@ -9,6 +9,7 @@ import pytest
 
 import minigrad
 from minigrad import Value
+from minigrad.compiler.describe import described
 from minigrad.nn import MLP, Module
 
 near = pytest.approx
@@ -60,3 +61,18 @@ def test_callables_without_a_name_can_be_explained():
         fast = compiled(function)
         assert fast(2.0).data == 12.0
         assert "scalar operations became" in fast.explain()
+
+
+def test_the_words_say_what_is_in_the_program():
+    w, table = Value(2.0), [1.0, 2.0]
+    fast = compiled(lambda xs, x: minigrad.sum([w * x for x in xs]) * table[1] if x > 0 else x)
+    fast([1.0, 2.0, 3.0], 1.0)
+    words = described(fast.dispatch.latest(), "f").split("\n")
+    assert words[0].startswith("f: ")
+    assert words[0].endswith("run by NumPy.")
+    assert (
+        "Inputs: 1 captured Values, read afresh at each call; 4 numbers from the arguments."
+        in words
+    )
+    assert "Watched, and checked at each call: table, w." in words
+    assert "Guards (1), checked at each call:" in words

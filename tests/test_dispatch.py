@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import minigrad
 from minigrad import GuardError, TraceError, Value, no_grad
+from minigrad.compiler.dispatch import Dispatcher, Uncompiled
 
 near = pytest.approx
 compiled = functools.partial(minigrad.compile, backend="numpy")
@@ -232,3 +233,60 @@ def test_what_differs_each_time_is_refused():
         except TraceError:
             continue
         assert len(found) == 3  # or it is not frozen
+
+
+# ---- the dispatcher itself -----------------------------------------------------------------------
+
+
+def dispatcher(function, strict=False):
+    return Dispatcher(function, "f", "numpy", strict, (), False)
+
+
+def forward(spec, flat):
+    return spec.forward(flat.numbers)
+
+
+def test_a_program_is_traced_once_and_found_again():
+    dispatch = dispatcher(lambda x: x * x)
+    assert [dispatch.replay((x,), {}, forward) for x in (2.0, 3.0)] == [[4.0], [9.0]]
+    assert (dispatch.info().traces, dispatch.info().programs) == (1, 1)
+    assert dispatch.latest().nodes == 1
+    dispatch.clear()
+    assert dispatch.info() == (0, 0, 0, 0, 0)
+    with pytest.raises(RuntimeError, match="f has no program yet: call it first"):
+        dispatch.latest()
+
+
+def test_another_way_is_traced_and_both_are_kept():
+    dispatch = dispatcher(lambda x: x * 2 if x > 0 else x * 3)
+    found = [dispatch.replay((x,), {}, forward) for x in (1.0, -1.0, 4.0, -4.0)]
+    assert found == [[2.0], [-3.0], [8.0], [-12.0]]
+    assert (dispatch.info().traces, dispatch.info().programs) == (2, 2)
+
+
+def test_a_function_that_changes_what_it_reads_is_to_be_run_as_it_is():
+    log = []
+
+    def function(x):
+        log.append(1)
+        return x * len(log)
+
+    dispatch = dispatcher(function)
+    replay = functools.partial(dispatch.replay, (1.0,), {}, forward)
+    assert [replay(), replay()] == [[1.0], [2.0]]  # a cache may fill up once
+    with pytest.warns(RuntimeWarning, match="f changes log, which it reads"):
+        replay()
+    with pytest.raises(Uncompiled, match="runs uncompiled"):
+        replay()
+    with pytest.raises(GuardError, match="runs uncompiled"):  # where there is no other way
+        dispatch.replay_or_refuse((1.0,), {}, forward)
+
+
+def test_the_programs_that_were_not_used_for_longest_are_dropped(monkeypatch):
+    monkeypatch.setattr("minigrad.compiler.dispatch._STRUCTURES", 2)
+    dispatch = dispatcher(lambda xs: minigrad.sum(xs))
+    for count in (1, 2, 1, 3, 1):  # when there are three, that of two is the oldest
+        assert dispatch.replay(([1.0] * count,), {}, forward) == [count]
+    assert (dispatch.info().traces, dispatch.info().programs) == (3, 2)
+    dispatch.replay(([1.0] * 2,), {}, forward)
+    assert dispatch.info().traces == 4

@@ -182,10 +182,10 @@ def test_large_containers_are_compared_quickly():
     table = collections.OrderedDict.fromkeys(range(count))
     numbers = np.zeros(count)
     found = environment_of(lambda x: x * len(several) * len(line) * len(table) * len(numbers))
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(10):
         assert found.changed() is None
-    spent = (time.perf_counter() - start) / 10
+    spent = (time.process_time() - start) / 10
     assert spent < (3.0 if quick.__file__.endswith(".py") else 0.03)
 
 
@@ -225,3 +225,15 @@ def test_what_a_method_may_reach_by_other_means_is_watched():
     assert fast(1.0).data == 2.0
     config.scale = 3.0
     assert fast(1.0).data == 3.0
+
+
+@pytest.mark.xfail(reason="environment._stands_in compares with the former name of builtins.py")
+def test_what_stands_in_for_a_built_in_while_another_thread_traces_is_no_change():
+    from minigrad.compiler.tracing.builtins import patched
+    from minigrad.compiler.tracing.environment import environment_of
+    from minigrad.compiler.tracing.trace import Trace
+
+    found = environment_of(lambda x: max(x, 1.0))
+    with patched(Trace()):
+        assert found.changed() is None
+    assert found.changed() is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 
 import pytest
@@ -41,3 +42,19 @@ def test_gradients_of_a_function_with_too_many_ways():
         answers = [fast.value_and_grad(n, 2.0) for n in range(40)]
     for n, (value, grads) in enumerate(answers):
         assert (value, grads.args, grads[w]) == (6.0 * n, (0.0, 3.0 * n), 2.0 * n)
+
+
+def test_they_are_a_mapping_and_have_the_structure_of_the_arguments():
+    w = Value(2.0)
+    _, grads = compiled(lambda x, *, pair: w * x * pair[1]).value_and_grad(3.0, pair=(5.0, 7.0))
+    # 2·3·7: by w 21, by x 14, by pair[0] nothing, by pair[1] 6.
+    assert (grads[w], grads.args, grads.kwargs) == (21.0, (14.0,), {"pair": (0.0, 6.0)})
+    assert dict(grads) == {w: 21.0}
+    assert grads.numbers.tolist() == [21.0]
+    assert repr(grads) == "Gradients(args=(14.0,), parameters: 1)"
+
+
+def test_a_copy_has_the_same_derivatives():
+    grads = compiled(lambda x, y: x * y).grad(3.0, [5.0][0])
+    twin = copy.deepcopy(grads)
+    assert twin.args == grads.args == (5.0, 3.0)

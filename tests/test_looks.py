@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import types
 
+import numpy as np
 import pytest
-from changes import changes_of, check
+from changes import Plain, changes_of, check
 
 import minigrad
 from minigrad import Value, nn, optim
+from minigrad.compiler.tracing.looks import looks_into
 
 ROWS, row, set_global = changes_of(globals())
 K = 2.0
@@ -408,3 +411,26 @@ def a_level_of_a_logger():
 @pytest.mark.parametrize("name", ROWS)
 def test_a_change_is_noticed(name):
     check(ROWS[name], globals())
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "looks"),
+    [
+        (list, ["_list"]),
+        (dict, ["_dict"]),
+        (tuple, ["_fixed"]),
+        (np.ndarray, ["_array", "_attributes"]),
+        (Value, ["_value"]),
+        (types.FunctionType, ["_look_at_function"]),
+        (property, ["_property"]),
+        (functools.partial, ["_attributes"]),
+        (Plain, ["_attributes"]),
+        (type("Listed", (list,), {}), ["_list", "_attributes"]),
+        (type(iter([])), ["_iterator"]),
+    ],
+)
+def test_how_a_kind_of_thing_is_looked_into(kind, looks):
+    assert list(looks_into(kind)) == looks

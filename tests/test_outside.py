@@ -7,6 +7,7 @@ import secrets
 import time
 
 import minigrad
+from minigrad.compiler.tracing.outside import leads_outside, names_outside
 
 
 def test_what_cannot_be_followed_is_listed():
@@ -33,3 +34,18 @@ def test_chance_without_a_state_may_be_in_reach():
     chance = random.SystemRandom()
     fast = minigrad.compile(lambda x: x * 2 if chance else x)
     assert fast(1.0).data == 2.0
+
+
+def test_where_names_lead():
+    assert leads_outside("time", "perf_counter") == "time.perf_counter (the clock)"
+    assert leads_outside("builtins", "open") == leads_outside("_io", "open") == "open (files)"
+    assert leads_outside("numpy.random", "rand") == "numpy.random.rand (random numbers)"
+    assert leads_outside("urllib.request", "urlopen") == "urllib.request.urlopen (the network)"
+    for module, name in [("time", "sleep"), ("math", "sin"), ("threading", "Lock")]:
+        assert leads_outside(module, name) is None
+
+
+def test_names_beside_a_module():
+    assert list(names_outside("random", set())) == ["random (random numbers)"]
+    assert list(names_outside("os", {"getcwd", "path"})) == ["os.getcwd (the environment)"]
+    assert list(names_outside("math", {"sin"})) == []

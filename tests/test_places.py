@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from changes import Plain, changes_of, check
 
+from minigrad.compiler.tracing.places import ATTRIBUTES, DICT, LIST, Place, Slots, is_same
+
 ROWS, row, set_global = changes_of(globals())
 K = 2.0
 HELD = 2.0
@@ -370,3 +372,55 @@ def what_a_vectorised_function_reads():
 @pytest.mark.parametrize("name", ROWS)
 def test_a_change_is_noticed(name):
     check(ROWS[name], globals())
+
+
+# ---- the same? -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "same"),
+    [
+        (2.5, float("2.5"), True),
+        (2, 2.0, False),
+        (True, 1, False),
+        (0.0, -0.0, False),
+        (float("nan"), float("nan"), True),
+        (complex(0.0, -0.0), complex(0.0, 0.0), False),
+        ("a" * 50, "".join(["a"] * 50), True),
+        ([2.0], [2.0], False),
+        (np.float32(0.5), np.float64(0.5), False),
+        (np.float64(0.5), np.float64(0.5), True),
+    ],
+)
+def test_numbers_are_the_same_by_kind_and_sign(now, then, same):
+    assert is_same(now, then) is same
+
+
+def test_a_place_holds_what_it_held():
+    inner = [1.0]
+    place = Place(LIST, [2.0, inner], "numbers", None)
+    assert place.holds(None) is not None
+    place.thing[1] = [1.0]  # equal
+    assert place.holds(None) is not None
+    place.thing[1] = [1]
+    assert place.holds(None) is None
+    assert Place(DICT, {"k": 1}, "table", None).then == ("k", 1)
+
+
+def test_attributes_that_nobody_mentions_do_not_matter():
+    thing = Plain()
+    place, other = (Place(ATTRIBUTES, thing, "thing", set()) for _ in range(2))
+    thing.log = 1
+    assert place.holds(frozenset({"k"})) is not None
+    assert other.holds(None) is None  # where all are in reach
+    thing.k = 3.0
+    assert place.holds(frozenset({"k"})) is None
+
+
+def test_slots_that_are_filled():
+    class Slotted:
+        __slots__ = ("a", "b")
+
+    thing = Slotted()
+    thing.b = 2.0
+    assert Slots(thing).items() == [("b", 2.0)]

@@ -8,7 +8,9 @@ from hypothesis import given
 from trees import trees
 
 import minigrad
+from minigrad import Value
 from minigrad.compiler.arguments.containers import apart
+from minigrad.compiler.arguments.refill import refill
 from minigrad.compiler.arguments.structure import Expected, flat_call, same_call
 
 
@@ -62,3 +64,23 @@ def test_the_quick_way_refuses_another_structure(a, b):
     first, second = flat_call((a,), {}), flat_call((b,), {})
     if first.key != second.key:
         assert same_call((b,), {}, Expected(first), frozenset()) is None
+
+
+def refused(tree, key, numbers, at, sources):
+    return -1
+
+
+def test_numbers_are_written_where_they_belong():
+    w, numbers, sources = Value(4.0), np.zeros(5), []
+    key = (tuple, (float, (list, 2, float), (dict, (("w", Value, str),))))
+    tree = (1.0, [2.0, 3.0], {"w": w})
+    assert refill(tree, key, numbers, 1, sources, refused) == 5
+    assert numbers.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert sources == [(4, w)]
+
+
+def test_another_structure_is_refused():
+    for tree in ([1.0], (1.0, 2), [1.0, 2], [1.0, 2.0, 3.0], 1.0, [1.0, "a"]):
+        assert refill(tree, (list, 2, float), np.zeros(3), 0, [], refused) == -1
+    for whole, end in ((2**53, 1), (2**53 + 1, -1), (-(2**70), -1)):
+        assert refill(whole, int, np.zeros(1), 0, [], refused) == end

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
+import functools
 from typing import NamedTuple
 
 import pytest
 from changes import Plain, changes_of, check
+
+from minigrad import Value, nn
+from minigrad.compiler.tracing.shapes import (
+    Shape,
+    fields_of,
+    is_operator,
+    is_users_class,
+    is_users_module,
+    match_args,
+)
 
 ROWS, row, set_global = changes_of(globals())
 K = 2.0
@@ -697,3 +709,42 @@ def a_default_that_a_dataclass_makes():
 @pytest.mark.parametrize("name", ROWS)
 def test_a_change_is_noticed(name):
     check(ROWS[name], globals())
+
+
+# ---- what is known of classes --------------------------------------------------------------------
+
+
+@dataclasses.dataclass(order=True)
+class Ranked:
+    size: int
+    note: str = dataclasses.field(default="", compare=False)
+
+
+def test_fields_that_are_compared():
+    assert fields_of(Ranked) == ["size"]
+    assert list(match_args(Ranked)) == ["size", "note"]
+    assert Shape(Ranked).extra == {"size"}  # which < asks for, without a mention
+
+
+def test_whose_a_class_is():
+    assert is_users_class(Ranked)
+    assert is_users_module(__name__)
+    for kind in (int, dict, Value, collections.OrderedDict, pytest.Item):
+        assert not is_users_class(kind)
+    assert not is_users_module("json")
+    assert is_users_class(nn.Neuron)  # made to be built upon
+
+
+def test_what_a_shape_knows():
+    class Model:
+        __slots__ = ("k",)
+
+    class Cached:
+        @functools.cached_property
+        def total(self):
+            return 1.0
+
+    assert (Shape(Model).slots, Shape(Cached).slots) == (True, False)
+    assert Shape(Cached).filled == {"total"}
+    assert is_operator(Ranked.__lt__)
+    assert not is_operator("text")

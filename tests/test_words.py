@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from changes import Plain, changes_of, check, user_module
 
 import minigrad
+from minigrad.compiler.tracing.words import Mentions, words_of
 
 ROWS, row, set_global = changes_of(globals())
 K = 2.0
@@ -190,3 +192,45 @@ def test_getattr_with_a_name_from_somewhere(body):
     assert f(1.0).data == 2.0
     cfg.k = 9.0
     assert f(1.0).data == 9.0
+
+
+# ---- the words of a piece of code ----------------------------------------------------------------
+
+
+def words(function):
+    return words_of(function.__code__)
+
+
+def test_globals_and_attributes_are_told_apart():
+    found = words(lambda x: x.data * math.pi + K)
+    assert list(found.globals) == ["math", "K"]
+    assert found.attributes == {"data", "pi"}
+    assert not found.compares
+
+
+def test_inner_functions_are_read_too():
+    found = words(lambda x: [y.weight for y in x if getattr(y, "bias", None) == K])
+    assert found.attributes >= {"weight", "bias"}
+    assert found.by_name == {"getattr"}
+    assert found.compares
+
+
+def test_imports_and_labels():
+    def function(x):
+        import json
+
+        return json, x.label
+
+    found = words(function)
+    assert found.modules == {"json"}
+    assert found.reads_labels
+
+
+def test_what_follows_from_the_words():
+    mentions = Mentions()
+    mentions.add(words(lambda x: x.k))
+    assert mentions.words() == {"k"}
+    assert [mentions.everything(), mentions.ask(), mentions.survive()] == [False] * 3
+    mentions.add(words(lambda x, name: getattr(x, name) + x["other"]))
+    assert mentions.everything()
+    assert mentions.words() >= {"k", "other"}
