@@ -416,16 +416,6 @@ def test_an_update_refuses_state_that_does_not_fit(prepare):
     assert values[:50].tolist() == before[:50].tolist()
 
 
-def test_an_update_of_what_is_not_there():
-    formula = formula_of(SGD._rule_without_momentum, 2, 4)
-    program = slope_program(3)
-    for adjoints in (0, 2, 5):
-        with pytest.raises(ValueError, match="after update: parameters or gradients are not there"):
-            verify(update(replace(program, adjoints=adjoints), formula, 3), "update")
-    with pytest.raises(ValueError, match="after update: a gradient is never written"):
-        verify(update(replace(program, adjoints=4, instructions=()), formula, 3), "update")
-
-
 def array_of(numbers):
     return array("d", numbers)
 

@@ -227,7 +227,6 @@ def test_what_a_method_may_reach_by_other_means_is_watched():
     assert fast(1.0).data == 3.0
 
 
-@pytest.mark.xfail(reason="environment._stands_in compares with the former name of builtins.py")
 def test_what_stands_in_for_a_built_in_while_another_thread_traces_is_no_change():
     from minigrad.compiler.tracing.builtins import patched
     from minigrad.compiler.tracing.environment import environment_of

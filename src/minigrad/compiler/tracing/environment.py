@@ -24,6 +24,7 @@ import numpy as np
 
 from ...core.names import is_ours
 from ...core.turns import forked
+from . import builtins as patches
 from .places import MISSING, Kind, Place, is_same
 from .search import Search
 from .unchanged import first_changed, first_moved
@@ -130,8 +131,8 @@ def _state(die: Any) -> Any:
 
 
 def _stands_in(now: Any) -> bool:
-    """Tell whether it stands in for a built-in while another thread traces; see `patches`."""
-    return type(now) is FunctionType and now.__globals__.get("__name__") == f"{__package__}.patches"
+    """Tell whether it stands in for a built-in while another thread traces; see `builtins.py`."""
+    return type(now) is FunctionType and now.__globals__ is vars(patches)
 
 
 def environment_of(function: Callable[..., Any], arguments: Sequence[Any] = ()) -> Environment:
