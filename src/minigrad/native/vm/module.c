@@ -133,7 +133,7 @@ static PyObject *machine_isa(PyObject *self, void *closure)
 static PyMethodDef machine_methods[] = {
     {"run", machine_run, METH_O, "run(values): execute all instructions, in place."},
     {"step", (PyCFunction)(void (*)(void))machine_step, METH_FASTCALL,
-     "step(values, inputs, guards, update): copy in, run, look at guards, take a step."},
+     "step(values, inputs, guards, update): copy in, run, look at guards, move parameters."},
     {"batch", (PyCFunction)(void (*)(void))machine_batch, METH_FASTCALL,
      "batch(values, start, stop, lanes, columns, outputs, sums, totals, guards): many rows."},
     {NULL, NULL, 0, NULL},

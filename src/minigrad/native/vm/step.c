@@ -2,7 +2,6 @@
 
 #include "vm.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Copy numbers, a buffer or a sequence, to the values from `slot` on. */
