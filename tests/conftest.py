@@ -57,6 +57,30 @@ def pytest_configure(config):
             pytest.exit(f"the compiled {name} is older than its source; run: pip install -e .", 4)
 
 
+def is_smoke(config) -> bool:
+    return config.option.markexpr == "smoke"
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With `-m smoke` alone, import only the files that have such tests: most of them have none."""
+    if is_smoke(config) and collection_path.suffix == ".py":
+        return "mark.smoke" not in collection_path.read_text(encoding="utf-8") or None
+    return None
+
+
+def pytest_pycollect_makeitem(collector, name, obj):
+    """With `-m smoke` alone, do not make thousands of tests only to leave them out again."""
+    if name.startswith("test") and is_smoke(collector.config):
+        marks = [*collector.iter_markers(), *getattr(obj, "pytestmark", [])]
+        return None if any(mark.name == "smoke" for mark in marks) else []
+    return None
+
+
+def pytest_xdist_auto_num_workers(config):
+    """A few seconds of tests are over before other processes have started."""
+    return 0 if is_smoke(config) else None
+
+
 def oracle(name: str):
     """Import an oracle; where it is missing, skip with a hint, or fail if it was promised."""
     try:

@@ -12,6 +12,7 @@ near = pytest.approx
 compiled = functools.partial(minigrad.compile, backend="numpy")
 
 
+@pytest.mark.smoke
 def test_the_forms_of_the_decorator(backend):
     @minigrad.compile
     def plain(x):
@@ -28,6 +29,7 @@ def test_the_forms_of_the_decorator(backend):
     assert plain.__wrapped__(3.0) == 9.0
 
 
+@pytest.mark.smoke
 def test_bad_requests():
     with pytest.raises(TypeError, match=r"compile\(fn\): got int"):
         minigrad.compile(3)

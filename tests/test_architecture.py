@@ -76,6 +76,7 @@ def upward(module, source):
     ]
 
 
+@pytest.mark.smoke
 def test_every_folder_has_its_place():
     assert {module[0] for module in FILES} == set(RANK)
 
@@ -85,6 +86,7 @@ def test_imports_go_downwards_only(module):
     assert upward(module, FILES[module].read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.smoke
 def test_imports_form_no_circle():
     graph = {}
     for module, path in FILES.items():
@@ -147,6 +149,7 @@ print(a.grad, "minigrad" in sys.modules)
     assert python(program, cwd=ROOT).split() == ["2.0", "False"]
 
 
+@pytest.mark.smoke
 def test_every_module_of_the_compiler_has_tests():
     modules = [
         path.stem
@@ -158,6 +161,7 @@ def test_every_module_of_the_compiler_has_tests():
     assert missing == []
 
 
+@pytest.mark.smoke
 def test_the_public_names_are_sorted_and_exist():
     assert minigrad.__all__ == sorted(minigrad.__all__)
     for name in minigrad.__all__:

@@ -17,6 +17,7 @@ from minigrad.core import files
 from minigrad.nn import MLP
 
 
+@pytest.mark.smoke
 def test_a_network_comes_back_to_the_bit(tmp_path):
     path = tmp_path / "model.json"
     model = MLP(2, [4, 1], seed=1)
@@ -42,6 +43,7 @@ def test_every_float_survives(tmp_path_factory, numbers):
         )
 
 
+@pytest.mark.smoke
 def test_another_model_is_refused_even_if_the_numbers_would_fit(tmp_path):
     path = tmp_path / "model.json"
     save_parameters(path, MLP(2, [4, 1], seed=1))

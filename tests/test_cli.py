@@ -30,6 +30,7 @@ def rows(text):
     ]
 
 
+@pytest.mark.smoke
 def test_grad_prints_value_and_gradients_in_a_table():
     done = run("grad", "(a*b + c) * (a - c)", "a=2", "b=3", "c=4")
     assert done.exit_code == 0
@@ -61,6 +62,7 @@ def test_grad_of_a_bare_variable_a_constant_and_a_leading_minus():
     ]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -121,6 +123,7 @@ def test_draw_prints_a_tree():
     assert run("draw", *DIAMOND, "--before").output.splitlines()[0] == "*   data -20   grad 0"
 
 
+@pytest.mark.smoke
 def test_draw_writes_every_kind_of_file(folder):
     for ending, start in ((".svg", "<svg "), (".gv", "digraph {"), (".json", "{"), (".txt", "*")):
         done = run("draw", *DIAMOND, "-o", f"out{ending}", "--rankdir", "TB")
@@ -175,6 +178,7 @@ def test_many_variables_take_one_pass(monkeypatch):
     assert (len(asked), len(passes)) == (1, 1)
 
 
+@pytest.mark.smoke
 def test_steps_right_and_broken():
     assert run("steps", *DIAMOND).output.splitlines()[-2] == "a.grad: 10 -> 4"
     assert run("steps", "a", "a=1").output == "a.grad = 1\n"

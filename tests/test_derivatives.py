@@ -30,6 +30,7 @@ def test_grad_returns_and_touches_nothing():
     assert [v.grad for v in (a, b, c, out)] == before
 
 
+@pytest.mark.smoke
 def test_derivatives_of_any_order_by_asking_again():
     x = Value(0.7)
     y = x.tanh()
@@ -78,6 +79,7 @@ def test_second_and_third_derivatives_of_every_op(op):
             assert third == near(float(mp.diff(f, at, 3)), rel=1e-8, abs=1e-10)
 
 
+@pytest.mark.smoke
 def test_hessian_of_rosenbrock():
     x, y = Value(-1.2), Value(1.0)
     f = (1 - x) ** 2 + 100 * (y - x**2) ** 2
@@ -133,6 +135,7 @@ def test_jacobian_has_a_row_per_output():
     assert jacobian([x * y, x + 2 * y, Value(1.0)], [x, y]) == [[3, 2], [1, 2], [0, 0]]
 
 
+@pytest.mark.smoke
 def test_jvp_pushes_tangents_forward():
     x, y = Value(2.0), Value(3.0)
     outputs = [x * y, x / y, x * 0 + 1]

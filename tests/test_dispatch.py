@@ -246,6 +246,7 @@ def forward(spec, flat):
     return spec.forward(flat.numbers)
 
 
+@pytest.mark.smoke
 def test_a_program_is_traced_once_and_found_again():
     dispatch = dispatcher(lambda x: x * x)
     assert [dispatch.replay((x,), {}, forward) for x in (2.0, 3.0)] == [[4.0], [9.0]]
@@ -257,6 +258,7 @@ def test_a_program_is_traced_once_and_found_again():
         dispatch.latest()
 
 
+@pytest.mark.smoke
 def test_another_way_is_traced_and_both_are_kept():
     dispatch = dispatcher(lambda x: x * 2 if x > 0 else x * 3)
     found = [dispatch.replay((x,), {}, forward) for x in (1.0, -1.0, 4.0, -4.0)]

@@ -37,6 +37,7 @@ def codes(findings):
 # ---- the catalogue ------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_the_catalogue_is_whole():
     assert len(CATALOGUE) >= 30
     assert len(FAULTS) == len(CATALOGUE)
@@ -132,6 +133,7 @@ def test_the_seven_versions(version):
 # ---- strangers ----------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_the_bug_of_the_lessons_in_the_lessons_own_style(tmp_path):
     # With a set of children the wrong numbers depend on where objects lie in memory.
     text = source("closure").replace(".grad += ", ".grad = ")

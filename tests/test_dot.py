@@ -25,6 +25,7 @@ def no_dot(monkeypatch):
     monkeypatch.setenv("PATH", "")
 
 
+@pytest.mark.smoke
 def test_it_is_a_real_digraph_with_the_lessons_records():
     o = neuron()
     dot = draw_dot(o)

@@ -59,6 +59,7 @@ def test_random_expressions_mean_what_they_mean_in_python(text):
     assert value(text, **variables) == eval(text, dict(variables))
 
 
+@pytest.mark.smoke
 def test_functions_and_gradients():
     x, w = Value(0.5), Value(-2.0)
     out = value("tanh(x*w + 1) + maximum(x, 0.25) + logsumexp(x, w, 0)", x=x, w=w)
@@ -126,6 +127,7 @@ def test_everything_else_is_one_kind_of_error(text, words):
         value(text)
 
 
+@pytest.mark.smoke
 def test_an_error_points_at_its_place():
     with pytest.raises(ExpressionError) as caught:
         parse("1 + 2 ) * 3")

@@ -59,6 +59,7 @@ class Scaled(Module):
         return self.plain(x)
 
 
+@pytest.mark.smoke
 def test_methods():
     one, two = Scaled(), Scaled()
     two.w.data, two.k = 5.0, 1.0
@@ -89,6 +90,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("function", "args", "grads"), SHAPES)
 def test_structures(function, args, grads, backend):
     fast = minigrad.compile(function, backend=backend)
@@ -128,6 +130,7 @@ def test_arrays(backend):
     assert [square(np.array(x)).data for x in (3.0, 4.0)] == [9.0, 16.0]
 
 
+@pytest.mark.smoke
 def test_captured_values_are_read_afresh(backend):
     w, table = Value(2.0), {"b": [Value(1.0)]}
     fast = minigrad.compile(lambda x: w * x + table["b"][0], backend=backend)
@@ -152,6 +155,7 @@ def test_a_trace_leaves_no_nodes_behind():
     assert nodes_alive() <= before + 10
 
 
+@pytest.mark.smoke
 def test_the_accuracy_of_the_demo(backend):
     points, labels = networks.moons(40)
     model = MLP(2, [6, 1], seed=3)
@@ -169,6 +173,7 @@ def test_the_accuracy_of_the_demo(backend):
 # ---- one node in the eager world -----------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_a_fused_node_in_an_eager_graph(backend):
     w = Value(2.0)
     fast = minigrad.compile(lambda x: (w * x).tanh(), backend=backend)

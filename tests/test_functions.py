@@ -33,6 +33,7 @@ def test_every_function_takes_numbers_too():
     assert type(minigrad.exp(1)) is float
 
 
+@pytest.mark.smoke
 def test_every_method_is_a_function_and_gives_the_same():
     for name in functions.NAMES:
         method = getattr(Value(0.3), name, None)
@@ -77,6 +78,7 @@ def test_bad_arguments_name_the_function():
 # ---- where ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_an_operand_that_was_not_selected_contributes_nothing():
     # PyTorch and JAX give nan here: 0 * inf from the branch that was not taken.
     x = Value(0.0)
@@ -136,6 +138,7 @@ def test_logsumexp_moves_with_its_arguments(xs, shift):
     assert sum(v.grad for v in values) == pytest.approx(1.0, abs=1e-14)
 
 
+@pytest.mark.smoke
 def test_far_out_nothing_over_or_underflows():
     values = [Value(1000.0), Value(-1000.0), Value(0.0)]
     logs = minigrad.log_softmax(values)
@@ -165,6 +168,7 @@ def test_what_is_not_a_number_stays_so():
     assert minigrad.softmax([math.inf, 1.0]) == [1.0, 0.0]
 
 
+@pytest.mark.smoke
 def test_ties_share_alike():
     values = [Value(2.0) for _ in range(3)]
     minigrad.softmax(values)[0].backward()

@@ -161,6 +161,7 @@ def test_take_and_its_second_derivative(backend):
 # ---- closed forms --------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_a_quadratic_form_has_a_constant_hessian(backend):
     a = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 2.0]])
 
@@ -175,6 +176,7 @@ def test_a_quadratic_form_has_a_constant_hessian(backend):
     assert fast.hvp((x,), (v,))[0] == near(a @ v)
 
 
+@pytest.mark.smoke
 def test_rosenbrock(backend):
     fast = minigrad.compile(lambda x, y: (1 - x) ** 2 + 100 * (y - x**2) ** 2, backend=backend)
     for x, y in [(-1.2, 1.0), (1.0, 1.0), (0.0, 0.0), (2.5, -3.0)]:

@@ -49,6 +49,7 @@ def program(seed, size=25):
 # ---- it can fail -------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("local", [-1.0, 0.0, 1 + 1e-4, 1 - 1e-4, 2.0, 1e10, nan, inf])
 def test_a_wrong_derivative_is_found_and_named(local):
     report = gradcheck(lambda a, b: planted(a, local).tanh() * b, [0.5, 3.0])
@@ -70,6 +71,7 @@ def test_one_part_in_ten_thousand_is_found_in_a_random_program(seed):
         assert not (row.ok and clear)
 
 
+@pytest.mark.smoke
 def test_overwriting_is_found_where_a_value_is_used_again():
     once = gradcheck(lambda a: planted(a, 1.0, overwrite=True) * 3, [2.0])
     twice = gradcheck(lambda a: planted(a, 1.0, overwrite=True) * 3 + a.exp(), [2.0])
@@ -218,6 +220,7 @@ def test_oracles_that_differentiate_agree_with_mpmath(torch, jax):
             assert gradient(root, leaves) == pytest.approx(true, rel=1e-10, abs=1e-14)
 
 
+@pytest.mark.smoke
 def test_a_network_is_checked_with_all_its_parameters_by_name():
     model = nn.MLP(2, [3, 1], activation="tanh", seed=4)
     report = gradcheck(model, [[0.5, -1.0]], against=["differences", *EXACT])

@@ -72,6 +72,7 @@ def test_the_program_of_a_neuron(backend):
     ]
 
 
+@pytest.mark.smoke
 def test_an_mlp_is_three_matrix_products(backend):
     points, labels = networks.moons()
     model = MLP(2, [16, 16, 1], seed=1)

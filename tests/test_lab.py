@@ -89,6 +89,7 @@ def test_the_sixth_has_the_famous_bug_and_no_other():
     assert twice(sixth) == [1.0]
 
 
+@pytest.mark.smoke
 def test_the_seventh_is_sound():
     seventh = versions.load(7)
     assert chain(seventh) == [6.0, -4.0, -2.0, 4.0]
@@ -268,6 +269,7 @@ def test_the_guides_are_the_same_in_both_languages():
         assert f"\n| `{row.name}` |" in english
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_lab_is_also_data(lang):
     row = LABS["accumulate"]
@@ -430,6 +432,7 @@ def test_one_experiment_that_raises_is_named(tmp_path):
     )
 
 
+@pytest.mark.smoke
 def test_breaking_it_again_after_the_repair_counts(tmp_path):
     folder = lab.start("tanh", tmp_path / "lab")
     engine = folder / "engine.py"
@@ -711,6 +714,7 @@ ELSEWHERE = [
 ]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_each_fault_does_to_the_diamond_and_the_ladder(fault):
     once = DIAMOND.get(fault, [4, -4, -12])

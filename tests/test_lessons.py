@@ -10,6 +10,8 @@ import pytest
 from minigrad import Value
 from minigrad.nn import MLP, Layer, Neuron
 
+pytestmark = pytest.mark.smoke
+
 near = pytest.approx
 
 

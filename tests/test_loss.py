@@ -21,6 +21,7 @@ def values(*numbers):
     return [Value(x) for x in numbers]
 
 
+@pytest.mark.smoke
 def test_mse_and_l2():
     ps = values(1.0, 3.0)
     loss = mse(ps, [0.0, 1.0])
@@ -29,6 +30,7 @@ def test_mse_and_l2():
     assert l2(ps).data == 10.0
 
 
+@pytest.mark.smoke
 def test_hinge():
     scores = values(0.5, -2.0, 3.0)
     loss = hinge(scores, [1, 1, 1])

@@ -31,6 +31,7 @@ def result(machine):
     return machine.values.item(2)
 
 
+@pytest.mark.smoke
 def test_a_run_is_on_the_values_and_numbers_of_the_call(backend):
     w = Value(6.0)
     machine, captured = Machine(QUOTIENT, backend_of(backend)), Nodes((w,))
@@ -39,6 +40,7 @@ def test_a_run_is_on_the_values_and_numbers_of_the_call(backend):
     assert machine.run(captured, [4.0], result) == 2.5
 
 
+@pytest.mark.smoke
 def test_write_backs_are_flushed_before_a_run(backend):
     w = Value(6.0)
     machine = Machine(QUOTIENT, backend_of(backend))
@@ -47,6 +49,7 @@ def test_write_backs_are_flushed_before_a_run(backend):
     assert not writebacks
 
 
+@pytest.mark.smoke
 def test_a_guard_that_fails_is_told(backend):
     guarded = replace(QUOTIENT, guards=(Guard(2, 3.0, "a branch"),))
     machine, captured = Machine(guarded, backend_of(backend)), Nodes((Value(6.0),))

@@ -34,6 +34,7 @@ def here():
     return inspect.currentframe().f_back.f_lineno
 
 
+@pytest.mark.smoke
 def test_no_grad_records_nothing():
     a = Value(3.0)
     with no_grad():
@@ -303,6 +304,7 @@ def test_no_grad_holds_for_its_own_thread_only():
         thread.join()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("build", "words"),
     [

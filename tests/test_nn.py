@@ -31,6 +31,7 @@ def test_a_seed_of_ones_own_ignores_the_global_generator():
     assert [p.data for p in MLP(2, [4, 1], seed=8).parameters()] != first
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_a_neuron_is_its_formula(activation):
     neuron = Neuron(2, activation=activation, rng=random.Random(3))
@@ -49,6 +50,7 @@ def test_a_neuron_is_its_formula(activation):
     assert neuron([0.5, Value(-2.0)]).data == pytest.approx(function(total), rel=1e-14)
 
 
+@pytest.mark.smoke
 def test_outputs_and_widths():
     assert isinstance(MLP(np.int64(2), [3, 1])(map(Value, [1, 2])), Value)
     assert isinstance(Layer(2, 1)([1, 2]), Value)

@@ -111,6 +111,7 @@ def test_every_row_of_the_issue_is_there():
     assert set(names.split()) <= set(OPS)
 
 
+@pytest.mark.smoke
 def test_codes_are_places_in_the_table():
     assert [op.code for op in TABLE] == list(range(len(TABLE)))
 
@@ -290,6 +291,7 @@ def both(name, *arguments):
     return (y, *op.derivatives(ieee, y, *arguments))
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("name", "arguments", "expected"),
     [

@@ -62,6 +62,7 @@ def test_thirty_steps_agree_with_pytorch(torch, ours, theirs, options):
         assert [v.data for v in mine] == near([t.item() for t in other], rel=1e-12)
 
 
+@pytest.mark.smoke
 def test_first_steps_by_hand():
     def after(optimizer_of):
         v = Value(2.0)
@@ -116,6 +117,7 @@ def test_state_survives_json_and_refuses_what_does_not_fit():
         Adam(halves[:1]).load_state_dict(first.state_dict())
 
 
+@pytest.mark.smoke
 def test_schedules():
     assert [linear(1.0, 0.0, 4)(t) for t in range(6)] == near([1, 0.75, 0.5, 0.25, 0, 0])
     assert [cosine(1.0, 0.0, 4)(t) for t in (0, 2, 4, 9)] == near([1, 0.5, 0, 0], abs=1e-12)

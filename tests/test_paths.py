@@ -34,6 +34,7 @@ def ladder(rungs):
     return y, x
 
 
+@pytest.mark.smoke
 def test_the_diamond_in_one_line():
     result, a, b, c = by_hand()
     assert str(explain(result, a)) == "a: -6 (a → a*b → + → *) + 10 (a → a-c → *) = 4"
@@ -57,6 +58,7 @@ def test_an_operand_that_is_used_twice_has_two_paths():
     assert str(explain(root, named(root)["a"])) == "a: 1 (a → b) + 1 (a → b) = 2"
 
 
+@pytest.mark.smoke
 def test_sixty_diamonds_answer_at_once():
     result, x = ladder(60)
     explanation = explain(result, x, top=3)

@@ -58,6 +58,7 @@ class Page(html.parser.HTMLParser):
 # ---- frames -------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_the_play_of_the_diamond():
     play = frames(diamond())
     assert [frame["text"] for frame in play["forward"]] == [
@@ -157,6 +158,7 @@ def test_more_paths_than_are_listed():
 # ---- the page -----------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_the_policy_allows_what_is_in_the_page_and_nothing_else():
     text = play(diamond()).html
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1]

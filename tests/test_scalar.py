@@ -135,6 +135,7 @@ def test_operators_with_numbers_on_either_side(symbol, kind):
     assert v.grad == pytest.approx(derivative(2.0, 3.0)[1], rel=1e-15)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("symbol", OPERATORS)
 def test_operators_between_values(symbol):
     operate, derivative = OPERATORS[symbol]
@@ -234,6 +235,7 @@ def test_text():
 # ---- backward ------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_grad_is_the_sum_over_calls_for_every_node():
     x = Value(2.0)
     a = x + 1
@@ -244,6 +246,7 @@ def test_grad_is_the_sum_over_calls_for_every_node():
         assert (c.grad, b.grad, a.grad, x.grad) == (calls, calls, 3 * calls, 3 * calls)
 
 
+@pytest.mark.smoke
 def test_two_roots_that_share_nodes_add_up():
     x = Value(3.0)
     shared = x * x
@@ -277,6 +280,7 @@ def test_roots_that_share_nodes_agree_with_pytorch_retaining_all_grads(torch):
         assert mine.grad == pytest.approx(expected, rel=1e-15)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("build", "expected"),
     [
@@ -296,6 +300,7 @@ def test_both_operands_the_same(build, expected):
     assert a.grad == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.smoke
 def test_zero_grad_clears_the_whole_graph():
     a, b = Value(2.0), Value(3.0)
     e = a * b
@@ -328,6 +333,7 @@ def custom(a, b, step):
     return out
 
 
+@pytest.mark.smoke
 def test_a_custom_op_in_the_middle_of_a_graph():
     a, b = Value(2.0), Value(3.0)
     s = a + b
@@ -464,6 +470,7 @@ def test_fan_out_of_many_from_one_leaf(count):
     assert a.grad == sum(range(count))
 
 
+@pytest.mark.smoke
 def test_a_ladder_of_diamonds_takes_linear_time():
     x = v = Value(1.0)
     for _ in range(60):

@@ -252,6 +252,7 @@ def test_labelled_and_unlabelled_are_not_mixed():
 # ---- text and JSON ----------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_the_tree():
     root = diamond()
     root.backward()
@@ -287,6 +288,7 @@ def test_notices_are_in_the_text():
     assert view.to_text(chain(1000), limit=20).splitlines()[-1].startswith("3,001 nodes")
 
 
+@pytest.mark.smoke
 def test_json_holds_the_scene():
     root = neuron()
     root.backward()

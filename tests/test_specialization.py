@@ -17,6 +17,7 @@ def made(function, *args, backend="numpy"):
     return specialize(function, flat_call(args, {}), backend)
 
 
+@pytest.mark.smoke
 def test_a_product_and_its_derivatives(backend):
     # f = x·y²: f_x = y², f_y = 2xy, f_xx = 0, f_xy = 2y, f_yy = 2x.
     spec = made(lambda x, y: x * y**2, 3.0, 2.0, backend=backend)
@@ -29,6 +30,7 @@ def test_a_product_and_its_derivatives(backend):
     assert set(spec.purposes()) == {FORWARD, Purpose("gradient"), HVP}
 
 
+@pytest.mark.smoke
 def test_the_derivatives_of_a_fused_node_are_by_values(backend):
     w, x = Value(3.0), Value(2.0)
     spec = made(lambda x, k: w * x * x * k, x, 5.0, backend=backend)
@@ -37,6 +39,7 @@ def test_the_derivatives_of_a_fused_node_are_by_values(backend):
     assert spec.local_derivatives([2.0, 5.0]) == (60.0, (20.0, 60.0))
 
 
+@pytest.mark.smoke
 def test_another_branch_is_another_way(backend):
     spec = made(lambda x: x * 2 if x > 0 else x * 3, 1.0, backend=backend)
     assert spec.forward([4.0]) == [8.0]
@@ -47,6 +50,7 @@ def test_another_branch_is_another_way(backend):
         spec.hvp([-4.0], [1.0])
 
 
+@pytest.mark.smoke
 def test_what_is_not_finite_is_for_exact_programs_to_say(backend):
     # The slope of √x at 0 is infinite.
     spec = made(lambda x: x**0.5, 4.0, backend=backend)

@@ -28,6 +28,7 @@ def custom(a, b, rule):
     return out
 
 
+@pytest.mark.smoke
 def test_the_diamond_step_by_step():
     # By hand, at a=2, b=3, c=4: L = (a*b + c)(a - c) = 10 * -2.
     with record() as tape:
@@ -73,6 +74,7 @@ def test_steps_add_up_and_are_the_engines_own(seed):
     assert all(node.grad == grads.get(id(node), 0.0) for node in topological_order(root))
 
 
+@pytest.mark.smoke
 def test_the_famous_bug_on_the_diamond():
     # What an engine with `=` gives, and what is right, both by hand.
     last = {step.operand.label: step for step in steps(diamond(), overwrite=True)}

@@ -41,6 +41,7 @@ def check_harmless(svg):
             assert name != "id"
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("name", "text"), [pytest.param(*file, id=file[0]) for file in files()])
 def test_golden_pictures(name, text):
     assert text == (GOLDEN / name).read_text(encoding="utf-8"), "run: python tests/pictures.py"
@@ -59,6 +60,7 @@ def test_every_number_is_in_the_picture(make, rankdir):
         assert not node._op or node._op in shown
 
 
+@pytest.mark.smoke
 def test_an_arrow_for_each_edge_with_a_polygon_for_a_head():
     svg = drawing(twice())
     arrows = [g for g in svg.iter(f"{SVG}g") if g.get("class") == "mg-arrow"]

@@ -134,6 +134,7 @@ def _slope(w):
     return w.grad
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", LOOKS)
 def test_everybody_sees_the_newest_number(name):
     w, step = halved()
@@ -148,6 +149,7 @@ def test_numbers_stay_plain_floats(backend):
     assert {type(x) for x in (w.data, w.grad, step(), w._fields()[0])} == {float}
 
 
+@pytest.mark.smoke
 def test_saving_and_loading(tmp_path):
     w, step = halved()
     save_parameters(tmp_path / "w.json", [w])
@@ -159,6 +161,7 @@ def test_saving_and_loading(tmp_path):
     assert (step(), w.data) == (0.0625, 0.125)
 
 
+@pytest.mark.smoke
 def test_what_is_written_between_steps_counts(backend):
     w, step = halved(backend)
     w.data = 8.0

@@ -52,6 +52,7 @@ def test_rows_of_any_number(count, backend):
         assert [g[k] for g in grads] == near([v.grad for v in leaves], rel=1e-11)
 
 
+@pytest.mark.smoke
 def test_every_row(backend):
     columns = market(100, seed=1)
     fast = vmap(price, backend=backend)
@@ -63,6 +64,7 @@ def test_every_row(backend):
     assert fast.cache_info().traces == 1
 
 
+@pytest.mark.smoke
 def test_put_call_parity_holds_in_every_row(backend):
     spot, strike, time, rate, sigma = market(200, seed=2)
 
