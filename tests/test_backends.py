@@ -453,7 +453,7 @@ BAD = {
 @needs_native
 @pytest.mark.parametrize("name", BAD)
 def test_bad_programs_are_refused(name):
-    with pytest.raises((ValueError, OverflowError), match="instruction 0 has|too large"):
+    with pytest.raises((ValueError, OverflowError), match="instruction 0 |too large"):
         native.prepare(Program(SLOTS, 5, 0, np.zeros(0), (BAD[name],), ()))
 
 
@@ -486,18 +486,18 @@ def spoilt(place, word):
 @pytest.mark.parametrize(
     ("place", "word", "message"),
     [
-        *[(0, kind, "an unknown kind of instruction") for kind in (-1, 12, 40, 2**32, 2**62)],
-        *[(1, op, "an unknown operation") for op in (-1, 999, 1000, 2**32, 2**62)],
-        *[(2, which, "an unknown operation") for which in (-1, 3, 2**32, 2**62)],
-        *[(3, flags, "an unknown flag") for flags in (-1, 4, 2**32, 2**62)],
-        *[(7, number, "a number that is not there") for number in (-1, 1, 2**62)],
-        *[(8, count, "the wrong number of operands|words that end") for count in (0, 6, 2**62)],
-        *[(9, form, "an unknown form of operand") for form in (-1, 3, 2**32)],
+        *[(0, kind, "unknown kind") for kind in (-1, 12, 40, 2**32, 2**62)],
+        *[(1, op, "unknown operation") for op in (-1, 999, 1000, 2**32, 2**62)],
+        *[(2, which, "unknown operation") for which in (-1, 3, 2**32, 2**62)],
+        *[(3, flags, "unknown flag") for flags in (-1, 4, 2**32, 2**62)],
+        *[(7, number, "number .*not there") for number in (-1, 1, 2**62)],
+        *[(8, count, "number of operands|words that end") for count in (0, 6, 2**62)],
+        *[(9, form, "unknown form") for form in (-1, 3, 2**32)],
     ],
 )
 def test_unknown_codes_are_errors_not_skipped(place, word, message):
     for words, code in spoilt(place, word):
-        with pytest.raises(ValueError, match=f"instruction 0 has ({message})"):
+        with pytest.raises(ValueError, match=f"instruction 0 .*({message})"):
             native._vm.load(words, code.pool, code.numbers, code.size)
 
 
@@ -511,7 +511,7 @@ def test_only_ops_that_have_a_kernel_are_known():
             if op in unary:
                 native._vm.load(words, code.pool, code.numbers, code.size)
                 continue
-            with pytest.raises(ValueError, match=r"an unknown operation|number of operands"):
+            with pytest.raises(ValueError, match=r"unknown operation|number of operands"):
                 native._vm.load(words, code.pool, code.numbers, code.size)
 
 
@@ -667,7 +667,7 @@ def test_the_machine_loads_programs_up_to_the_border_and_none_beyond():
     parts = code.words, code.pool, code.numbers
     assert native._vm.load(*parts, MOST_SLOTS) is not None
     for size in (MOST_SLOTS - 1, 2**31 - 5):  # the last slots are not there
-        with pytest.raises(ValueError, match="outside the buffer"):
+        with pytest.raises(ValueError, match="outside"):
             native._vm.load(*parts, size)
     for size in (2**31, 2**33, 2**62, -1):
         with pytest.raises(ValueError, match="a program of"):
@@ -681,9 +681,9 @@ def test_loops_too_long_to_be_counted_are_refused(place):
     for turns in (2**31 + 1, 2**32 + 3, 2**62):
         words = code.words.copy()
         words[place] = turns
-        with pytest.raises(ValueError, match="a loop of no turns"):
+        with pytest.raises(ValueError, match="no turns"):
             native._vm.load(words, code.pool, code.numbers, code.size)
     words = code.words.copy()
     words[4:7] = 2**31  # 2**93 elements
-    with pytest.raises(ValueError, match="a loop too long"):
+    with pytest.raises(ValueError, match="too long"):
         native._vm.load(words, code.pool, code.numbers, code.size)

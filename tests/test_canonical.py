@@ -129,14 +129,14 @@ def test_entries_that_are_not_in_order_are_refused(entry, ends):
     entries = Entries()
     entries.add(INPUT)
     entries.add(*entry)
-    with pytest.raises(ValueError, match="operands come before their users"):
+    with pytest.raises(ValueError, match="come before"):
         canonical(entries, ends)
 
 
 def test_operands_of_wide_entries_are_looked_at_too():
     entries = Entries()
     entries.add_many(MAX, (0, 7))
-    with pytest.raises(ValueError, match="entry 0 has the operand"):
+    with pytest.raises(ValueError, match="entry 0 "):
         canonical(entries, [0])
 
 

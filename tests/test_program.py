@@ -58,35 +58,31 @@ SHUFFLED = Ref(0, rows=np.array([13, 15, 13], dtype=np.int32))
 LONG = np.arange(3, dtype=np.int32)
 
 PLANTED = {
-    "there is no such kind": broken(0, kind="dots"),
-    "there is no such operation": broken(1, op="exq"),
-    "there is no such partial": with_step(
+    "no such kind": broken(0, kind="dots"),
+    "no such operation": broken(1, op="exq"),
+    "no such partial": with_step(
         Instruction("vjp", (1,), Ref(9), (Ref(9), Ref(11), Ref(9)), "exp", which=1)
     ),
     "1 operands": broken(0, args=(Ref(0),)),
     "2 operands": broken(1, args=(Ref(0), Ref(1))),
     "3 operands": with_step(Instruction("add", (1, 1), Ref(9), (Ref(9), Ref(1), Ref(1)))),
-    r"the shape is \(2,\)": broken(0, shape=(2,)),
-    r"the shape is \(2, 0\)": broken(0, shape=(2, 0)),
-    r"the shape is \(1, 1\)": broken(1, shape=(1, 1)),
-    r"the shape is \(2, 2, 2\)": broken(0, shape=(2, 2, 2)),
-    "an operand lies outside the buffer": broken(1, args=(Ref(13),)),
-    "an operand of 1 rows, 1 terms has 3 indices": broken(1, args=(Ref(0, rows=LONG),)),
-    "an operand is read before it is written": broken(1, args=(Ref(12),)),
-    "the result lies outside the buffer": broken(1, out=Ref(-1)),
-    "it adds to what was never written": with_step(
-        Instruction("add", (3, 1), Ref(12, 3, 0, 1), (Ref(0),))
-    ),
-    "it overwrites what was written before": broken(1, out=Ref(10)),
-    "it writes the same slot twice": with_step(
-        Instruction("map", (3,), SHUFFLED, (Ref(0),), "exp")
-    ),
+    r"shape .*\(2,\)": broken(0, shape=(2,)),
+    r"shape .*\(2, 0\)": broken(0, shape=(2, 0)),
+    r"shape .*\(1, 1\)": broken(1, shape=(1, 1)),
+    r"shape .*\(2, 2, 2\)": broken(0, shape=(2, 2, 2)),
+    "operand .*outside": broken(1, args=(Ref(13),)),
+    "3 indices": broken(1, args=(Ref(0, rows=LONG),)),
+    "read before": broken(1, args=(Ref(12),)),
+    "result .*outside": broken(1, out=Ref(-1)),
+    "adds .*never written": with_step(Instruction("add", (3, 1), Ref(12, 3, 0, 1), (Ref(0),))),
+    "overwrites": broken(1, out=Ref(10)),
+    "slot twice": with_step(Instruction("map", (3,), SHUFFLED, (Ref(0),), "exp")),
 }
 
 
 @pytest.mark.parametrize("message", PLANTED)
 def test_verify_tells_what_is_wrong(message):
-    with pytest.raises(ValueError, match=rf"instruction \d .* after group: {message}$"):
+    with pytest.raises(ValueError, match=rf"instruction \d .*after group.*{message}"):
         verify(PLANTED[message], "group")
 
 
@@ -110,7 +106,7 @@ def test_verify_sees_slots_outside_in_operands_of_every_form(where, repeats):
         grown = replace(program, size=13 + count, instructions=(*program.instructions, step))
         if where == "one past the end":
             grown = replace(grown, size=12 + count, instructions=(step,))
-        with pytest.raises(ValueError, match="outside the buffer|before it is written"):
+        with pytest.raises(ValueError, match="outside|read before"):
             verify(grown)
 
 
@@ -129,20 +125,20 @@ def test_verify_sees_a_single_hole_and_a_single_repetition(count):
     hole[1] = count
     twice[1] = twice[0]
     run(Ref(0, rows=twice), Ref(count, rows=odd))
-    with pytest.raises(ValueError, match="an operand is read before it is written"):
+    with pytest.raises(ValueError, match="read before"):
         run(Ref(0, rows=hole), Ref(count, rows=odd))
-    with pytest.raises(ValueError, match="it writes the same slot twice"):
+    with pytest.raises(ValueError, match="slot twice"):
         run(Ref(0, rows=order), Ref(count, rows=twice))
-    with pytest.raises(ValueError, match="it writes the same slot twice"):
+    with pytest.raises(ValueError, match="slot twice"):
         run(Ref(0, rows=order), Ref(count))
-    with pytest.raises(ValueError, match="it overwrites what was written before"):
+    with pytest.raises(ValueError, match="overwrites"):
         run(Ref(0, rows=order), Ref(count - 1, inner=count, inner_stride=1))
 
 
 def test_verify_lets_storing_instructions_write_and_refuses_them_what_was_written():
     step = Instruction("add", (3, 1), Ref(13, 3, 0, 1), (Ref(0),), stores=True)
     verify(with_step(step))
-    with pytest.raises(ValueError, match="it overwrites what was written before"):
+    with pytest.raises(ValueError, match="overwrites"):
         verify(with_step(replace(step, out=Ref(12, 3, 0, 1))))
 
 
@@ -155,7 +151,7 @@ def test_verify_lets_storing_instructions_write_and_refuses_them_what_was_writte
     ],
 )
 def test_verify_wants_results_and_guards_that_were_written(changes):
-    with pytest.raises(ValueError, match="after making: a result is never written"):
+    with pytest.raises(ValueError, match="result .*never written"):
         verify(replace(small(), **changes))
 
 
