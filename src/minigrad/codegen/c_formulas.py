@@ -14,8 +14,6 @@ from collections.abc import Iterable
 from .c_rules import PATTERNS, literal
 from .formula import Formula
 
-__all__ = ["header"]
-
 _WORDS = PATTERNS | {"sqrt": "sqrt({})"}  # other functions of C have not the bits of `vecmath.h`
 
 

@@ -19,8 +19,6 @@ from ..maths.symbols import Symbol, postorder, symbol_of
 from .c_rules import C_MATH, NEEDED, PATTERNS, c_name, is_test
 from .elementwise import MAPS
 
-__all__ = ["header"]
-
 _OPERANDS = ("a", "b", "c")
 _NUMBERS = ("g", "y", *_OPERANDS)  # what a formula may read; the arrays have capital letters
 

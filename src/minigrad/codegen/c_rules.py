@@ -17,8 +17,6 @@ from typing import Any
 from ..core.ops import TABLE, Op
 from ..maths.symbols import Symbol, SymbolMath, postorder, symbol_of
 
-__all__ = ["C_MATH", "NEEDED", "PATTERNS", "c_name", "header", "is_test", "literal"]
-
 NEEDED = attrgetter("needed")
 # Words of a mathematics that C spells differently; all others are the functions of math.h.
 _SPELLING = {"abs": "fabs"}

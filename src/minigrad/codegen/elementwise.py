@@ -9,8 +9,6 @@ from typing import Any
 
 from ..core.ops import TABLE, Op
 
-__all__ = ["MAPS"]
-
 
 def _flag(m: Any, condition: Any) -> Any:
     return m.where(condition, 1.0, 0.0)

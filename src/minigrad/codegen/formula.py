@@ -22,8 +22,6 @@ from ..maths import floats
 from ..maths.symbols import Symbol, SymbolMath, postorder, symbol_of
 from .elementwise import MAPS
 
-__all__ = ["Formula", "Rule", "formula_of"]
-
 Rule = Callable[..., Any]
 Loop = Callable[[Sequence["array[float]"], Sequence[float]], None]
 Row = tuple[str, tuple[int, ...]]  # the name of an operation, and the registers of its operands

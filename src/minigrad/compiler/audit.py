@@ -181,17 +181,17 @@ def _told(here: Numbers, there: Numbers) -> str:
             return f"replayed it gives {x!r}, the function itself {y!r}{which}"
     shared = [key for key in there.slopes if key in here.slopes]
     largest = max((abs(there.slopes[key]) for key in shared), default=0.0)
-    room = 1e-6 * largest if math.isfinite(largest) else math.inf
+    margin = 1e-6 * largest if math.isfinite(largest) else math.inf
     for key in shared:
         x, y = here.slopes[key], there.slopes[key]
-        if not _near(x, y, room):
+        if not _near(x, y, margin):
             return f"replayed, a derivative is {x!r}, of the function itself it is {y!r}"
     return ""
 
 
-def _near(x: float, y: float, room: float) -> bool:
+def _near(x: float, y: float, margin: float) -> bool:
     if math.isfinite(x) and math.isfinite(y):
-        return abs(x - y) <= room
+        return abs(x - y) <= margin
     return x == y or (math.isnan(x) and math.isnan(y))
 
 

@@ -42,17 +42,6 @@ from .tracing.lifted import Argument
 from .tracing.tape import INPUT, Tape
 from .tracing.trace import Trace, collector_off, trace
 
-__all__ = [
-    "BY_ALL",
-    "BY_VALUES",
-    "FORWARD",
-    "HVP",
-    "Purpose",
-    "Specialization",
-    "exactly",
-    "specialize",
-]
-
 _STOP_GRADIENT = MAPS["stop_gradient"].code
 T = TypeVar("T")
 

@@ -47,8 +47,6 @@ from .machine import GuardFailed, Machine
 from .specialization import Purpose, Specialization
 from .tracing.unchanged import first_changed
 
-__all__ = ["TrainStep", "train_step"]
-
 
 class TrainStep(Made):
     """Takes one training step per call, and returns the loss before it."""

@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NATIVE", "load_pure_if_asked", "native_machine", "pure_is_asked"]
-
 # In the order in which they import each other.
 NATIVE = (
     "core.node",

@@ -24,20 +24,6 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 if not cython.compiled:
     from .cython_shim import copy_fields, read_fields, set_at_once
 
-__all__ = [
-    "Nodes",
-    "as_numbers",
-    "data_of",
-    "grads_of",
-    "read_data",
-    "set_data",
-    "set_grads",
-    "write_data",
-    "write_grads",
-    "zero_grad",
-    "zeros",
-]
-
 
 def _listed(values: Iterable[Any], what: str) -> list[Any]:
     """Return the Values as a list of our own, and refuse anything else among them.

@@ -10,9 +10,6 @@ from collections.abc import Callable, Container, Iterable
 from functools import partial
 from typing import Any
 
-__all__ = ["Symbol", "SymbolMath", "postorder", "symbol_of"]
-
-
 _Method = Callable[["Symbol", Any], "Symbol"]
 
 

@@ -21,8 +21,6 @@ from .kinds import KINDS, Kind
 from .printing import text
 from .refs import Area, Flags, Ref, check_size
 
-__all__ = ["NOT_FINITE", "Instruction", "Program", "Update", "verify"]
-
 # What a run says, in the place of a guard that failed, if a number in the ranges `finite` is not:
 # another order of sums, or a slope beside the way that was taken, may then have had a part in it.
 NOT_FINITE = -2

@@ -12,8 +12,6 @@ from dataclasses import replace
 from ...codegen.formula import Formula
 from ..ir.program import Program, Update
 
-__all__ = ["update"]
-
 
 def update(program: Program, formula: Formula, count: int) -> Program:
     """Have the first `count` inputs move by their gradients."""

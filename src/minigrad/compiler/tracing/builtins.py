@@ -47,14 +47,14 @@ _MAY_OVERFLOW = ("exp", "expm1", "sinh", "cosh")
 
 
 @contextmanager
-def patched(context: TraceContext, *rooms: Any) -> Iterator[None]:
-    """Have the functions of this room in force while a function is traced; or those of some rooms.
+def patched(context: TraceContext, *modules: Any) -> Iterator[None]:
+    """Have the stand-ins of this module in force; or only those for some `modules`.
 
     Whoever calls sees to it that nobody else does: see `trace.turn`.
     """
-    wanted = [place for place in _PATCHES if not rooms or place[0] in rooms]
-    plain = [(room, name, getattr(room, name)) for room, name in wanted]
-    patches = [(room, name, _PATCHES[room, name](context, f)) for room, name, f in plain]
+    wanted = [place for place in _PATCHES if not modules or place[0] in modules]
+    plain = [(module, name, getattr(module, name)) for module, name in wanted]
+    patches = [(module, name, _PATCHES[module, name](context, f)) for module, name, f in plain]
     start = len(_plain)
     try:  # first: Ctrl-C may come in between
         _plain.extend(plain)
