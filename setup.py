@@ -111,7 +111,7 @@ def header_texts() -> dict[str, str]:
 def extensions() -> list[Extension]:
     """Name what to compile, or nothing if it is not wanted or not possible."""
     # From the file: the package itself would load an engine.
-    build = runpy.run_path(str(PACKAGE / "core" / "build.py"))
+    build = runpy.run_path(str(PACKAGE / "core" / "native_or_pure.py"))
     if build["pure_is_asked"]():
         say("MINIGRAD_PURE is set; the engine is installed uncompiled.")
         return []

@@ -25,7 +25,7 @@ settings.load_profile("minigrad")
 
 def sources(folder):
     """Tell which files of the package each compiled module is made from."""
-    from minigrad.core.build import NATIVE
+    from minigrad.core.native_or_pure import NATIVE
 
     native = folder / "native"
     found = {

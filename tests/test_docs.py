@@ -99,7 +99,7 @@ def test_links_and_pictures_in_the_documents_exist(path):
 
 @pytest.mark.parametrize(
     "module",
-    [minigrad, minigrad.scalar, minigrad.core.modes, minigrad.calculus.derivatives],
+    [minigrad, minigrad.scalar, minigrad.core.modes, minigrad.calculus.transforms],
     ids=lambda module: module.__name__,
 )
 def test_docstring_examples(module):

@@ -60,3 +60,9 @@ def test_former_names_hide_no_public_one():
         module = __import__(f"minigrad.{former}", fromlist=["__all__"])
         assert module.__name__ == f"minigrad.{former}"
     assert callable(minigrad.record)
+
+
+def test_an_import_that_the_guide_named():
+    from minigrad.graph import counts
+
+    assert counts(minigrad.Value(2.0) * 3.0).edges == 2

@@ -11,8 +11,8 @@
 import builtins as _builtins
 from typing import Any as _Any
 
-from .core.build import load_pure_if_asked as _load_pure_if_asked
 from .core.former_names import answer_to_former_names as _answer_to_former_names
+from .core.native_or_pure import load_pure_if_asked as _load_pure_if_asked
 
 _load_pure_if_asked(__name__)  # before anything imports the engine
 _answer_to_former_names(__name__)
@@ -26,16 +26,16 @@ from . import (
     view,
 )
 from . import functions as _functions
-from .calculus.derivatives import (
-    grad,
-    hessian,
-    jacobian,
-    jvp,
-)
 from .calculus.paths import explain
 from .calculus.steps import (
     record,
     steps,
+)
+from .calculus.transforms import (
+    grad,
+    hessian,
+    jacobian,
+    jvp,
 )
 from .check import (
     diagnose,

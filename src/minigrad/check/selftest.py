@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import functions, view
-from ..calculus.derivatives import hessian
+from ..calculus.transforms import hessian
 from ..checkpoint import load_parameters, save_parameters
 from ..compiler.api import compile as compile_function
 from ..compiler.backends import native

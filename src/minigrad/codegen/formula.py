@@ -17,7 +17,7 @@ from math import inf, nan
 from operator import attrgetter
 from typing import Any, cast
 
-from ..core.build import native_machine
+from ..core.native_or_pure import native_machine
 from ..maths import floats
 from ..maths.symbols import Symbol, SymbolMath, postorder, symbol_of
 from .elementwise import MAPS

@@ -1,4 +1,4 @@
-"""Modules under the names that they had in earlier versions: pickles refer to them."""
+"""Modules under the names that they had in earlier versions: pickles and programs refer to them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ FORMER_NAMES = {
     "callables": "compiler.callables",
     "compiled": "compiler.function",
     "explain": "calculus.paths",
+    "graph": "core.graph",  # which the guide named
     "node": "core.copying",
     "record": "calculus.steps",
     "training": "compiler.train",

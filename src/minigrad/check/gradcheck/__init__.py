@@ -21,8 +21,8 @@ from functools import cached_property
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from ...calculus.derivatives import jvp
 from ...calculus.steps import aside, links
+from ...calculus.transforms import jvp
 from ...core.coerce import as_float, as_list, is_number
 from ...core.graph import topological_order
 from ...core.modes import is_recording, tolerant

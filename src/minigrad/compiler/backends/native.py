@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.build import native_machine, pure_is_asked
+from ...core.native_or_pure import native_machine, pure_is_asked
 from ..ir.program import Program
 from .encode import encode
 from .numpy import Array, Commit, Guards, fresh

@@ -37,8 +37,8 @@ _arity = array("i", [-1 if row.arity is None else row.arity for row in TABLE])
 
 
 # Entries, and the operands of all of them together, are counted in 32 bits: this many leave some
-# for the entries that sums add, and for uses that are counted twice. The nodes of such a trace would
-# take more than 100 GB.
+# for the entries that sums add, and for uses that are counted twice. The nodes of such a trace
+# would take more than 100 GB.
 MOST = 2**30
 _MOST = MOST
 
