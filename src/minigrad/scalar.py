@@ -98,9 +98,10 @@ class Value(Node):
             self._da = 1.0
             _follow(self, (source,))
         if open_blocks:
-            if _recorder is not None and _recorder.thread != _this_thread():
-                self._mark = _recorder.strange
-            elif _recorder is not None or source is not None or _children != ():
+            recorder = _recorder  # once: another thread may end its trace
+            if recorder is not None and recorder.thread != _this_thread():
+                self._mark = recorder.strange
+            elif recorder is not None or source is not None or _children != ():
                 _observe(self)
         if label:
             self.label = label
@@ -646,8 +647,9 @@ def recorded(nodes: list[Any], strange: int) -> Iterator[None]:
 
 def look_closely() -> None:
     """Tell the tracer of each node from here on: the traced function has opened a block."""
-    if _recorder is not None:
-        _recorder.closely = True
+    recorder = _recorder
+    if recorder is not None:
+        recorder.closely = True
 
 
 def _observe(node: Value) -> None:
