@@ -51,6 +51,15 @@ SETTINGS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def nobody_watches_the_collector():
+    """Hypothesis does, by a callback; an interrupt that comes inside it is lost, with a warning."""
+    others = gc.callbacks[:]
+    gc.callbacks.clear()
+    yield
+    gc.callbacks.extend(one for one in others if one not in gc.callbacks)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_eager_calls_are_done_or_not_done(name):
     """And no mode is left on, no lock held; at a sample of all lines in the package."""
@@ -87,15 +96,6 @@ def test_eager_calls_without_memory(name):
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
-@pytest.fixture(autouse=True)
-def nobody_watches_the_collector():
-    """Hypothesis does, by a callback; an interrupt that comes inside it is lost, with a warning."""
-    others = gc.callbacks[:]
-    gc.callbacks.clear()
-    yield
-    gc.callbacks.extend(one for one in others if one not in gc.callbacks)
-
-
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer")
 def test_signals_at_random_times_of_passes(by_hand):
     if threading.current_thread() is not threading.main_thread():
