@@ -97,3 +97,6 @@ def test_unknown_names_and_back_ends_that_are_not_here(toy):
         minigrad.compile(lambda x: x, backend="toy")
     with pytest.raises(ValueError, match="'auto' is the choice"):
         backends.register("auto", toy)
+    with pytest.raises(TypeError, match="^register.'half', ….: the back end has no .*prepare"):
+        backends.register("half", object())
+    assert "half" not in backends.backend_names()

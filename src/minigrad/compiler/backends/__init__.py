@@ -68,6 +68,10 @@ def register(name: str, backend: Backend) -> None:
     """Let compiled functions be run by a back end of this name."""
     if name == "auto":
         raise ValueError("register('auto', …): 'auto' is the choice of a back end, not a name.")
+    wanted = [*Backend.__annotations__, "available", "prepare"]
+    absent = [member for member in wanted if not hasattr(backend, member)]
+    if absent:
+        raise TypeError(f"register({name!r}, …): the back end has no {', '.join(absent)}.")
     _BACKENDS[name] = backend
 
 
