@@ -65,45 +65,35 @@ class Op:
         return [partial(m, y, *arguments) for partial in self.partials]
 
 
+_WIDE, _LOGITS = (-10.0, 10.0), (-30.0, 30.0)  # where most operations are sampled
 TABLE: list[Op] = []
 OPS: dict[str, Op] = {}
 
 
 def row(
     name: str,
-    arity: int | None,
     value: Rule,
     partials: Rule | tuple[Rule, ...] = (),
     *,
     gradient: Rule | None = None,
-    domain: Any,
+    domain: Any = _WIDE,
     probes: tuple[Any, ...] = (),
     label: str | None = None,
     note: str = "",
     commutes: bool = False,
 ) -> None:
-    """Add a row to the table; for one operand, what is a tuple for several stands bare."""
-    if arity == 1:
-        domain, probes = (domain,), tuple((x,) for x in probes)
-    elif arity is None:
-        domain = (domain,)
-    code = len(TABLE)
-    partials = partials if isinstance(partials, tuple) else (partials,)
-    op = Op(
-        name,
-        code,
-        name if label is None else label,
-        arity,
-        value,
-        partials,
-        gradient,
-        domain,
-        probes,
-        note,
-        commutes,
-    )
-    TABLE.append(op)
-    OPS[name] = op
+    """Add a row to the table; for one operand, what is a tuple for several stands bare.
+
+    It has as many operands as partials, any number without, and one interval is the domain of all.
+    """
+    if not isinstance(partials, tuple):
+        partials, probes = (partials,), tuple((x,) for x in probes)
+    if isinstance(domain[0], float):
+        domain = (domain,) * (len(partials) or 1)
+    label, arity = name if label is None else label, len(partials) or None
+    rules = (value, partials, gradient)
+    OPS[name] = Op(name, len(TABLE), label, arity, *rules, domain, probes, note, commutes)
+    TABLE.append(OPS[name])
 
 
 def _one(m: Any, y: Any, a: Any, b: Any) -> float:
@@ -114,38 +104,19 @@ _SMALL = 2.0**-960  # below, digits are lost, or will be after a division or two
 
 
 # Code 0 is what has no rule: a leaf, or a node that a user made by hand.
-row("leaf", 0, lambda m: nan, domain=(), label="")
+OPS["leaf"] = Op("leaf", 0, "", 0, lambda m: nan, (), None, (), (), "", False)
+TABLE.append(OPS["leaf"])
 
 # ---- arithmetic ------------------------------------------------------------------------------
 
-_WIDE = (-10.0, 10.0)
 _PAIRS = ((0.0, 0.0), (3.0, 3.0), (1e-300, -1e300), (5e-324, 1.0))
 
-row(
-    "add",
-    2,
-    lambda m, a, b: a + b,
-    (_one, _one),
-    domain=(_WIDE, _WIDE),
-    probes=_PAIRS,
-    label="+",
-    commutes=True,
-)
-row(
-    "sub",
-    2,
-    lambda m, a, b: a - b,
-    (_one, lambda m, y, a, b: -1.0),
-    domain=(_WIDE, _WIDE),
-    probes=_PAIRS,
-    label="-",
-)
+row("add", lambda m, a, b: a + b, (_one, _one), probes=_PAIRS, label="+", commutes=True)
+row("sub", lambda m, a, b: a - b, (_one, lambda m, y, a, b: -1.0), probes=_PAIRS, label="-")
 row(
     "mul",
-    2,
     lambda m, a, b: a * b,
     (lambda m, y, a, b: b, lambda m, y, a, b: a),
-    domain=(_WIDE, _WIDE),
     probes=_PAIRS,
     label="*",
     commutes=True,
@@ -170,7 +141,6 @@ def _div_divisor_at_ends(m: Any, usual: Any, y: Any, a: Any, b: Any) -> Any:
 
 row(
     "div",
-    2,
     lambda m, a, b: m.div(a, b),
     (lambda m, y, a, b: m.div(1.0, b), _div_divisor),
     domain=(_WIDE, (0.1, 10.0)),
@@ -178,7 +148,7 @@ row(
     label="/",
     note="A true division: a quotient is rounded once, and no square can overflow.",
 )
-row("neg", 1, lambda m, x: -x, lambda m, y, x: -1.0, domain=_WIDE, probes=(0.0, 1e300))
+row("neg", lambda m, x: -x, lambda m, y, x: -1.0, probes=(0.0, 1e300))
 
 
 def _power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
@@ -224,11 +194,6 @@ def _power_at_ends(
     return m.usually((size >= _SMALL) & (size < inf), usual, otherwise)
 
 
-def _log_at_zero(m: Any, n: Any) -> Any:
-    """Return what counts as x**n * log(x) at 0."""
-    return m.where(n >= 0.0, 0.0, m.where(n < 0.0, -inf, nan))
-
-
 def _pow_base(m: Any, y: Any, x: Any, n: Any) -> Any:
     if m.rows:
         return m.rows["pow_slope"](x, n)
@@ -238,8 +203,9 @@ def _pow_base(m: Any, y: Any, x: Any, n: Any) -> Any:
 def _pow_exponent(m: Any, y: Any, x: Any, n: Any) -> Any:
     if m.rows:
         return m.rows["pow_log"](x, n)
+    at_zero = m.where(n >= 0.0, 0.0, m.where(n < 0.0, -inf, nan))
     elsewhere = _power_times(m, m.log(x), x, y, n, 0)
-    return m.where(m.equal(x, 0.0), _log_at_zero(m, n), elsewhere)
+    return m.where(m.equal(x, 0.0), at_zero, elsewhere)
 
 
 def _pow_base_twice(m: Any, y: Any, x: Any, n: Any) -> Any:
@@ -263,7 +229,6 @@ _POWER_PROBES = ((2.0, 3.0), (2.0, -1.0), (0.1, 2.0), (1e300, 0.1), (1e-200, 2.0
 
 row(
     "pow_slope",
-    2,
     lambda m, x, n: _pow_base(m, m.pow(x, n), x, n),
     (_pow_base_twice, _pow_both),
     domain=_POWERS,
@@ -273,7 +238,6 @@ row(
 )
 row(
     "pow_log",
-    2,
     lambda m, x, n: _pow_exponent(m, m.pow(x, n), x, n),
     (_pow_both, _pow_exponent_twice),
     domain=_POWERS,
@@ -283,7 +247,6 @@ row(
 )
 row(
     "pow",
-    2,
     lambda m, x, n: m.pow(x, n),
     (_pow_base, _pow_exponent),
     domain=_POWERS,
@@ -294,42 +257,21 @@ row(
 )
 
 
-def _sign(m: Any, x: Any) -> Any:
-    return m.where(x > 0.0, 1.0, m.where(x < 0.0, -1.0, 0.0 * x))
-
-
 row(
     "abs",
-    1,
     lambda m, x: m.abs(x),
-    lambda m, y, x: _sign(m, x),
-    domain=_WIDE,
+    lambda m, y, x: m.where(x > 0.0, 1.0, m.where(x < 0.0, -1.0, 0.0 * x)),
     probes=(1e-300, -1e300),
     note="The derivative at 0 is 0.",
 )
 
 # ---- exponentials, logarithms, roots ---------------------------------------------------------
 
-row(
-    "exp",
-    1,
-    lambda m, x: m.exp(x),
-    lambda m, y, x: y,
-    domain=_WIDE,
-    probes=(0.0, -700.0, 709.0, 1e-20),
-)
-row(
-    "expm1",
-    1,
-    lambda m, x: m.expm1(x),
-    lambda m, y, x: m.exp(x),
-    domain=_WIDE,
-    probes=(0.0, 1e-20, -50.0, 700.0),
-)
+row("exp", lambda m, x: m.exp(x), lambda m, y, x: y, probes=(0.0, -700.0, 709.0, 1e-20))
+row("expm1", lambda m, x: m.expm1(x), lambda m, y, x: m.exp(x), probes=(0.0, 1e-20, -50.0, 700.0))
 # x + 0.0 turns -0.0 into 0.0: log and sqrt rise steeply at either zero, they do not fall.
 row(
     "log",
-    1,
     lambda m, x: m.log(x),
     lambda m, y, x: m.where(x < 0.0, nan, m.div(1.0, x + 0.0)),
     domain=(1e-3, 100.0),
@@ -338,7 +280,6 @@ row(
 )
 row(
     "log1p",
-    1,
     lambda m, x: m.log1p(x),
     lambda m, y, x: m.where(x < -1.0, nan, m.div(1.0, 1.0 + x)),
     domain=(-0.99, 100.0),
@@ -347,7 +288,6 @@ row(
 )
 row(
     "sqrt",
-    1,
     lambda m, x: m.sqrt(x),
     lambda m, y, x: m.div(0.5, y + 0.0),
     domain=(1e-3, 100.0),
@@ -371,10 +311,9 @@ def _exp_sub(m: Any, a: Any, b: Any) -> Any:
 
 row(
     "exp_sub",
-    2,
     _exp_sub,
     (lambda m, y, a, b: y, lambda m, y, a, b: -y),
-    domain=((-30.0, 30.0), (-30.0, 30.0)),
+    domain=_LOGITS,
     probes=((0.0, 0.0), (0.1, 500.3), (1e-20, 1.0)),
     label="exp(a-b)",
     note="`exp(a - b)`, with the rounding of the difference made good: the piece that `softmax`, "
@@ -383,25 +322,10 @@ row(
 
 # ---- trigonometric and hyperbolic ------------------------------------------------------------
 
-row(
-    "sin",
-    1,
-    lambda m, x: m.sin(x),
-    lambda m, y, x: m.cos(x),
-    domain=_WIDE,
-    probes=(0.0, pi, 1e-20, 1e6),
-)
-row(
-    "cos",
-    1,
-    lambda m, x: m.cos(x),
-    lambda m, y, x: -m.sin(x),
-    domain=_WIDE,
-    probes=(0.0, pi / 2, 1e6),
-)
+row("sin", lambda m, x: m.sin(x), lambda m, y, x: m.cos(x), probes=(0.0, pi, 1e-20, 1e6))
+row("cos", lambda m, x: m.cos(x), lambda m, y, x: -m.sin(x), probes=(0.0, pi / 2, 1e6))
 row(
     "tan",
-    1,
     lambda m, x: m.tan(x),
     lambda m, y, x: 1.0 + y * y,
     domain=(-1.5, 1.5),
@@ -417,7 +341,6 @@ def _one_minus_square(m: Any, x: Any) -> Any:
 
 row(
     "asin",
-    1,
     lambda m, x: m.asin(x),
     lambda m, y, x: m.div(1.0, m.sqrt(_one_minus_square(m, x))),
     domain=(-0.999, 0.999),
@@ -425,7 +348,6 @@ row(
 )
 row(
     "acos",
-    1,
     lambda m, x: m.acos(x),
     lambda m, y, x: m.div(-1.0, m.sqrt(_one_minus_square(m, x))),
     domain=(-0.999, 0.999),
@@ -479,20 +401,16 @@ def _hypot_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
 
 row(
     "hypot_slope",
-    2,
     lambda m, a, b: _hypot_slope(m, m.hypot(a, b), a, b),
     (_hypot_bend, _hypot_mixed),
-    domain=(_WIDE, _WIDE),
     probes=((3.0, 4.0), (10.0, 1e-7), (1e200, 1e200), (1e-310, -2e-310), (1.5e308, 1.5e308)),
     label="a/hypot",
     note="`a / hypot(a, b)`, the slope of `hypot`.",
 )
 row(
     "hypot",
-    2,
     lambda m, a, b: m.hypot(a, b),
     (_hypot_slope, lambda m, y, a, b: _hypot_slope(m, y, b, a)),
-    domain=(_WIDE, _WIDE),
     probes=((3.0, 4.0), (0.0, -2.0), (1e200, 1e200)),
     commutes=True,
 )
@@ -535,49 +453,26 @@ def _square_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
 
 row(
     "atan2_slope",
-    2,
     _atan2_slope,
     (_square_bend, _square_mixed),
-    domain=(_WIDE, _WIDE),
     probes=((1.0, 0.0), (1.0, -2.0), (1e-150, 1e-150), (1e-320, 1e-7), (1e200, 1e200)),
     label="a/(a²+b²)",
     note="`a / (a*a + b*b)`, the slope of `atan2` and `atan`.",
 )
 row(
     "atan",
-    1,
     lambda m, x: m.atan(x),
     lambda m, y, x: _atan2_slope(m, 1.0, x),
-    domain=_WIDE,
     probes=(0.0, 1e-20, 1e155, -1e100),
 )
 row(
     "atan2",
-    2,
     lambda m, y, x: m.atan2(y, x),
-    (
-        lambda m, out, y, x: _atan2_slope(m, x, y),
-        lambda m, out, y, x: -_atan2_slope(m, y, x),
-    ),
-    domain=(_WIDE, _WIDE),
+    (lambda m, out, y, x: _atan2_slope(m, x, y), lambda m, out, y, x: -_atan2_slope(m, y, x)),
     probes=((0.0, 1.0), (1.0, -2.0), (-1e-200, -1e-200), (1e200, 1e200)),
 )
-row(
-    "sinh",
-    1,
-    lambda m, x: m.sinh(x),
-    lambda m, y, x: m.cosh(x),
-    domain=_WIDE,
-    probes=(0.0, 1e-20, -700.0),
-)
-row(
-    "cosh",
-    1,
-    lambda m, x: m.cosh(x),
-    lambda m, y, x: m.sinh(x),
-    domain=_WIDE,
-    probes=(0.0, 1e-20, -700.0),
-)
+row("sinh", lambda m, x: m.sinh(x), lambda m, y, x: m.cosh(x), probes=(0.0, 1e-20, -700.0))
+row("cosh", lambda m, x: m.cosh(x), lambda m, y, x: m.sinh(x), probes=(0.0, 1e-20, -700.0))
 
 
 def _bell(m: Any, x: Any) -> Any:
@@ -589,16 +484,13 @@ def _bell(m: Any, x: Any) -> Any:
 
 row(
     "bell",
-    1,
     _bell,
     lambda m, y, x: -m.tanh(0.5 * x) * y,
-    domain=_WIDE,
     probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
     note="`e / (1 + e)**2` where `e` is `exp(-abs(x))`: the slope of `sigmoid` and `tanh`.",
 )
 row(
     "tanh",
-    1,
     lambda m, x: m.tanh(x),
     lambda m, y, x: 4.0 * _bell(m, 2.0 * x),
     domain=(-5.0, 5.0),
@@ -652,7 +544,6 @@ def _normal_cdf(m: Any, x: Any) -> Any:
 
 row(
     "erf",
-    1,
     lambda m, x: m.erf(x),
     lambda m, y, x: _ERF_SLOPE * _exp_square(m, -1.0, x),
     domain=(-6.0, 6.0),
@@ -660,7 +551,6 @@ row(
 )
 row(
     "erfc",
-    1,
     lambda m, x: m.erfc(x),
     lambda m, y, x: -_ERF_SLOPE * _exp_square(m, -1.0, x),
     domain=(-6.0, 6.0),
@@ -702,7 +592,6 @@ def _gelu_slope(m: Any, y: Any, x: Any) -> Any:
 
 row(
     "gelu",
-    1,
     _gelu,
     _gelu_slope,
     domain=(-8.0, 8.0),
@@ -725,20 +614,11 @@ def _logistic(m: Any, x: Any) -> Any:
     return m.div(m.where(x < 0.0, decay, 1.0), 1.0 + decay)
 
 
-row(
-    "sigmoid",
-    1,
-    _logistic,
-    lambda m, y, x: _bell(m, x),
-    domain=_WIDE,
-    probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
-)
+row("sigmoid", _logistic, lambda m, y, x: _bell(m, x), probes=(0.0, 1e-20, 40.0, -700.0, 700.0))
 row(
     "softplus",
-    1,
     lambda m, x: m.where(x < 0.0, 0.0, x) + m.log1p(_decay(m, x)),
     lambda m, y, x: _logistic(m, x),
-    domain=_WIDE,
     probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
 )
 
@@ -771,27 +651,17 @@ def _silu_slope(m: Any, y: Any, x: Any) -> Any:
     return m.usually(holds, usual, otherwise)
 
 
-row(
-    "silu",
-    1,
-    _silu,
-    _silu_slope,
-    domain=_WIDE,
-    probes=(0.0, 1e-20, -40.0, -700.0, 700.0, -738.1),
-)
+row("silu", _silu, _silu_slope, probes=(0.0, 1e-20, -40.0, -700.0, 700.0, -738.1))
 row(
     "relu",
-    1,
     lambda m, x: m.where(x <= 0.0, 0.0, x),
     lambda m, y, x: m.where(x > 0.0, 1.0, m.where(x <= 0.0, 0.0, nan)),
-    domain=_WIDE,
     probes=(1e-300, -1e-300, 1e300),
     label="ReLU",
     note="The derivative at 0 is 0; nan stays nan.",
 )
 row(
     "leaky_relu",
-    2,
     lambda m, x, slope: m.where(x > 0.0, x, slope * x),
     (
         lambda m, y, x, slope: m.where(x > 0.0, 1.0, m.where(x <= 0.0, slope, nan)),
@@ -811,33 +681,28 @@ def _share(m: Any, ahead: Any, behind: Any, tie: Any) -> Any:
 
 row(
     "maximum",
-    2,
     lambda m, a, b: m.where(a > b, a, m.where(a <= b, b, a + b)),
     (
         lambda m, y, a, b: _share(m, a > b, a < b, m.equal(a, b)),
         lambda m, y, a, b: _share(m, b > a, b < a, m.equal(a, b)),
     ),
-    domain=(_WIDE, _WIDE),
     probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
     note="A tie shares the derivative, half and half; nan wins.",
     commutes=True,
 )
 row(
     "minimum",
-    2,
     lambda m, a, b: m.where(a < b, a, m.where(a >= b, b, a + b)),
     (
         lambda m, y, a, b: _share(m, a < b, a > b, m.equal(a, b)),
         lambda m, y, a, b: _share(m, b < a, b > a, m.equal(a, b)),
     ),
-    domain=(_WIDE, _WIDE),
     probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
     note="A tie shares the derivative, half and half; nan wins.",
     commutes=True,
 )
 row(
     "clip",
-    3,
     lambda m, x, low, high: m.where(x < low, low, m.where(x > high, high, x)),
     (
         lambda m, y, x, low, high: m.where(
@@ -852,7 +717,6 @@ row(
 )
 row(
     "where",
-    3,
     lambda m, condition, a, b: m.where(condition, a, b),
     (
         lambda m, y, condition, a, b: 0.0,
@@ -866,7 +730,6 @@ row(
 
 # ---- any number of operands ------------------------------------------------------------------
 
-_LOGITS = (-30.0, 30.0)
 _LOGIT_PROBES = ((0.0,), (2.0, 2.0, 2.0), (1000.0, 0.0), (-1000.0, -1001.0, -1000.0), (50.0, 1e-3))
 
 
@@ -935,7 +798,6 @@ def _log_add_gradient(m: Any, y: Any, a: Any, origin: Any, rest: Any) -> list[An
 
 row(
     "log_add",
-    3,
     _log_add,
     tuple(lambda *xs, k=k: _log_add_gradient(*xs)[k] for k in range(3)),
     gradient=_log_add_gradient,
@@ -946,38 +808,31 @@ row(
 )
 row(
     "sum",
-    None,
     lambda m, *xs: m.sum(xs),
     gradient=lambda m, y, *xs: [1.0] * len(xs),
-    domain=_WIDE,
     probes=((1.5,), (1.0, 1e100, 1.0), (0.1,) * 10),
     note="From left to right, as a chain of `+` would.",
     commutes=True,
 )
 row(
     "mean",
-    None,
     lambda m, *xs: m.div(m.sum(xs), float(len(xs))),
     gradient=lambda m, y, *xs: [1.0 / len(xs)] * len(xs),
-    domain=_WIDE,
     probes=((1.5,), (0.1,) * 10),
     note="The sum over the count: infinite where the sum overflows.",
     commutes=True,
 )
 row(
     "dot",
-    None,
     lambda m, *xs: m.sum(
         a * b for a, b in zip(xs[: len(xs) // 2], xs[len(xs) // 2 :], strict=True)
     ),
     gradient=lambda m, y, *xs: [*xs[len(xs) // 2 :], *xs[: len(xs) // 2]],
-    domain=_WIDE,
     probes=((2.0, 3.0), (1.0, 2.0, 3.0, 4.0)),
     note="The operands are those of the first list, then those of the second.",
 )
 row(
     "logsumexp",
-    None,
     _logsumexp,
     gradient=lambda m, y, *xs: _softmax(m, *xs),
     domain=_LOGITS,
@@ -986,8 +841,8 @@ row(
     "the largest share the derivative like equal numbers.",
     commutes=True,
 )
-row("softmax", None, _softmax, domain=_LOGITS, probes=_LOGIT_PROBES, note="One output each.")
-row("log_softmax", None, _log_softmax, domain=_LOGITS, probes=_LOGIT_PROBES)
+row("softmax", _softmax, domain=_LOGITS, probes=_LOGIT_PROBES, note="One output each.")
+row("log_softmax", _log_softmax, domain=_LOGITS, probes=_LOGIT_PROBES)
 
 
 def _take(m: Any, index: Any, *xs: Any) -> Any:
@@ -999,12 +854,10 @@ def _take(m: Any, index: Any, *xs: Any) -> Any:
 
 row(
     "take",
-    None,
     _take,
     gradient=lambda m, y, index, *xs: [
         0.0,
         *(m.where(m.equal(index, k), 1.0, 0.0) for k in range(len(xs))),
     ],
-    domain=_WIDE,
     note="The index comes first among the arguments and has no derivative.",
 )
