@@ -17,69 +17,22 @@ from .core.native_or_pure import load_pure_if_asked as _load_pure_if_asked
 _load_pure_if_asked(__name__)  # before anything imports the engine
 _answer_to_former_names(__name__)
 
-from . import (
-    check,
-    lab,
-    loss,
-    nn,
-    optim,
-    view,
-)
+from . import check, lab, loss, nn, optim, view
+from . import errors as _errors
 from . import functions as _functions
 from .calculus.paths import explain
-from .calculus.steps import (
-    record,
-    steps,
-)
-from .calculus.transforms import (
-    grad,
-    hessian,
-    jacobian,
-    jvp,
-)
-from .check import (
-    diagnose,
-    gradcheck,
-)
-from .checkpoint import (
-    load_parameters,
-    save_parameters,
-)
+from .calculus.steps import record, steps
+from .calculus.transforms import grad, hessian, jacobian, jvp
+from .check import diagnose, gradcheck
+from .checkpoint import load_parameters, save_parameters
 from .core.modes import no_grad, strict
-from .core.parameters import (
-    data_of,
-    grads_of,
-    set_data,
-    set_grads,
-    zero_grad,
-)
-from .errors import (
-    AuditError,
-    BackwardRunningError,
-    CheckpointError,
-    CycleError,
-    ExpressionError,
-    GraphvizMissingError,
-    GuardError,
-    MinigradError,
-    NonFiniteError,
-    NotDifferentiableError,
-    StaleDataError,
-    TraceError,
-)
+from .core.parameters import data_of, grads_of, set_data, set_grads, zero_grad
+from .errors import *  # noqa: F403 - all that can go wrong
 from .functions import *  # noqa: F403 - every function of the op table, and those beside it
 from .lab import broken
-from .scalar import (
-    Value,
-    engine,
-)
+from .scalar import Value, engine
 from .version import __version__
-from .view import (
-    draw_dot,
-    play,
-    to_html,
-    trace,
-)
+from .view import draw_dot, play, to_html, trace
 
 # What the compiler offers; it loads NumPy, so it is loaded itself when one of these is first asked
 # for. Not in __all__: a star import would load it, and `compile` would hide the built-in one.
@@ -97,18 +50,6 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    "AuditError",
-    "BackwardRunningError",
-    "CheckpointError",
-    "CycleError",
-    "ExpressionError",
-    "GraphvizMissingError",
-    "GuardError",
-    "MinigradError",
-    "NonFiniteError",
-    "NotDifferentiableError",
-    "StaleDataError",
-    "TraceError",
     "Value",
     "__version__",
     "broken",
@@ -142,6 +83,7 @@ __all__ = [
     "view",
     "zero_grad",
 ]
+__all__ += _errors.__all__
 # `sum` and `abs` are here too, but a star import must not put them over the built-in ones.
 __all__ += [name for name in _functions.NAMES if not hasattr(_builtins, name)]
 __all__.sort()
