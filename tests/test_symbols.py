@@ -44,7 +44,7 @@ def worth(root, known):
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_read_back_gives_the_same_bits(name):
     op, rule = RULES[name]
-    m = SymbolMath({*floats.__all__})
+    m = SymbolMath(dir(floats))
     for numbers in ([0.5, 2.0], [-1.25, 0.75], [3.0, -2.0], [0.0, 0.0], [math.inf, 1.0]):
         known = dict(zip("ab", numbers[: op.arity], strict=False))
         if rule is None:

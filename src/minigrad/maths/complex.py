@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import operator
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,14 @@ from typing import Any
 def plain(x: Any) -> complex:
     """Return a number of Python's own."""
     return x.z if isinstance(x, Ordered) else complex(x)
+
+
+def _on_complex(function: Callable[..., complex]) -> Callable[..., Ordered]:
+    return lambda *xs: Ordered(function(*map(plain, xs)))
+
+
+def _comparison(function: Callable[..., bool]) -> Callable[..., bool]:
+    return lambda a, b: function(plain(a).real, plain(b).real)
 
 
 class Ordered:
@@ -29,35 +38,11 @@ class Ordered:
     def __neg__(self) -> Ordered:
         return Ordered(-self.z)
 
-    def __add__(self, other: Any) -> Ordered:
-        return Ordered(self.z + plain(other))
-
-    def __sub__(self, other: Any) -> Ordered:
-        return Ordered(self.z - plain(other))
-
-    def __mul__(self, other: Any) -> Ordered:
-        return Ordered(self.z * plain(other))
-
-    def __rsub__(self, other: Any) -> Ordered:
-        return Ordered(plain(other) - self.z)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __lt__(self, other: Any) -> bool:
-        return self.z.real < plain(other).real
-
-    def __le__(self, other: Any) -> bool:
-        return self.z.real <= plain(other).real
-
-    def __gt__(self, other: Any) -> bool:
-        return self.z.real > plain(other).real
-
-    def __ge__(self, other: Any) -> bool:
-        return self.z.real >= plain(other).real
-
-
-def _on_complex(function: Callable[..., complex]) -> Callable[..., Ordered]:
-    return lambda *xs: Ordered(function(*map(plain, xs)))
+    __add__ = __radd__ = _on_complex(operator.add)
+    __sub__, __rsub__ = _on_complex(operator.sub), _on_complex(lambda b, a: a - b)
+    __mul__ = __rmul__ = _on_complex(operator.mul)
+    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
+    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
 
 def _expm1(z: complex) -> complex:

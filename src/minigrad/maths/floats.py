@@ -10,82 +10,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from math import atan, atan2, copysign, erf, erfc, hypot, inf, nan, tanh
+from math import copysign, inf, nan
 
-__all__ = [
-    "abs",
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "cos",
-    "cosh",
-    "div",
-    "equal",
-    "erf",
-    "erfc",
-    "exp",
-    "expm1",
-    "hypot",
-    "largest",
-    "log",
-    "log1p",
-    "number",
-    "pow",
-    "rows",
-    "sin",
-    "sinh",
-    "sqrt",
-    "sum",
-    "tan",
-    "tanh",
-    "usually",
-    "where",
-]
-
-abs = math.fabs
+abs, hypot, tanh, atan, atan2 = math.fabs, math.hypot, math.tanh, math.atan, math.atan2
+erf, erfc = math.erf, math.erfc
 rows: dict[str, Callable[..., float]] = {}  # of the op table that are one word: none
 
 
-def _nan_outside(function: Callable[[float], float]) -> Callable[[float], float]:
-    """Wrap a `math` function whose only complaint is an argument outside its domain."""
+def _quiet(
+    function: Callable[[float], float], complaint: type[Exception], answer: float
+) -> Callable[[float], float]:
+    """Wrap a `math` function that raises only where IEEE has one answer."""
 
     def quiet(x: float) -> float:
         try:
             return function(x)
-        except ValueError:
-            return nan
+        except complaint:
+            return answer
 
     return quiet
 
 
-sqrt = _nan_outside(math.sqrt)
-sin = _nan_outside(math.sin)
-cos = _nan_outside(math.cos)
-tan = _nan_outside(math.tan)
-asin = _nan_outside(math.asin)
-acos = _nan_outside(math.acos)
-
-
-def exp(x: float) -> float:
-    try:
-        return math.exp(x)
-    except OverflowError:
-        return inf
-
-
-def expm1(x: float) -> float:
-    try:
-        return math.expm1(x)
-    except OverflowError:
-        return inf
-
-
-def cosh(x: float) -> float:
-    try:
-        return math.cosh(x)
-    except OverflowError:
-        return inf
+sqrt = _quiet(math.sqrt, ValueError, nan)
+sin = _quiet(math.sin, ValueError, nan)
+cos = _quiet(math.cos, ValueError, nan)
+tan = _quiet(math.tan, ValueError, nan)
+asin = _quiet(math.asin, ValueError, nan)
+acos = _quiet(math.acos, ValueError, nan)
+exp = _quiet(math.exp, OverflowError, inf)
+expm1 = _quiet(math.expm1, OverflowError, inf)
+cosh = _quiet(math.cosh, OverflowError, inf)
 
 
 def sinh(x: float) -> float:
