@@ -14,7 +14,7 @@ Start at `Step`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from ..core.backward import gradients, in_turn, run_by_hand
@@ -74,23 +74,17 @@ class Step:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the step as JSON can hold it."""
-        local = None if self.local is None else json_number(self.local)
-        return {
-            "node": name_of(self.node),
-            "op": self.op,
-            "grad": json_number(self.grad),
-            "operand": name_of(self.operand),
-            "position": self.position,
-            "local": local,
-            "before": json_number(self.before),
-            "contribution": json_number(self.contribution),
-            "after": json_number(self.after),
-            "right": json_number(self.right),
-        }
+        return {field.name: _as_json(getattr(self, field.name)) for field in fields(self)}
 
     def __str__(self) -> str:
         mark = f"   (should be {brief(self.right)})" if self.is_wrong else ""
         return f"{owner(self.operand)}.grad: {brief(self.before)} -> {brief(self.after)}{mark}"
+
+
+def _as_json(thing: Any) -> Any:
+    if isinstance(thing, Value):
+        return name_of(thing)
+    return json_number(thing) if isinstance(thing, float) else thing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

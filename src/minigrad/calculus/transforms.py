@@ -14,7 +14,7 @@ from ..core import strict as strict_checks
 from ..core.backward import gradients
 from ..core.coerce import as_float, as_list
 from ..core.graph import topological_order
-from ..core.modes import in_strict, tolerantly
+from ..core.modes import in_strict, tolerant
 from ..core.observers import refuse_in_trace, tracer
 from ..core.ops import TABLE, Op
 from ..errors import NotDifferentiableError
@@ -79,20 +79,16 @@ def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
             if id(node) in moving:  # an input moves as it is told, whatever it was made from
                 continue
             rate = 0.0
-            for operand, partial in _known_links(node):
+            _refuse_by_hand(node, second=False)
+            if in_strict():
+                strict_checks.check_fresh(node)
+            for operand, partial in node._links_and_partials():
                 speed = moving[id(operand)]
                 if speed != 0.0:  # what stands still adds nothing, not even 0 * inf
                     rate += partial * speed
             moving[id(node)] = rate
     found = [moving[id(root)] for root in roots]
     return found[0] if isinstance(outputs, Value) else found
-
-
-def _known_links(node: Value) -> Iterable[tuple[Value, float]]:
-    _refuse_by_hand(node, second=False)
-    if in_strict():
-        strict_checks.check_fresh(node)
-    return node._links_and_partials()
 
 
 def _graph_of_gradients(root: Value, inputs: Sequence[Value]) -> list[Value]:
@@ -123,14 +119,12 @@ def _derivatives(node: Value) -> list[tuple[Value, Any]]:
     row = TABLE[node._code]
     arguments = node._arguments()
     if in_strict():
-        partials = tolerantly(_partials, row, node, arguments)
+        with tolerant():
+            partials = _partials(row, node, arguments)
+        for partial in partials:
+            strict_checks.check_derivative(node, getattr(partial, "data", partial))
     else:
         partials = _partials(row, node, arguments)
-    if in_strict():
-        for partial in partials:
-            strict_checks.check_derivative(
-                node, partial.data if isinstance(partial, Value) else partial
-            )
     return [
         (argument, partial)
         for argument, partial in zip(arguments, partials, strict=True)

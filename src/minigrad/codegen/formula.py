@@ -105,15 +105,12 @@ class Formula:
         return str(self), self.columns, self.settings, self.uniform, constants, rows, results
 
     def __str__(self) -> str:
-        lines = [f"r{at} = {number.hex()}" for at, number in enumerate(self.constants, self._fixed)]
+        fixed = self.columns + self.settings
+        lines = [f"r{at} = {number.hex()}" for at, number in enumerate(self.constants, fixed)]
         for at, (name, operands) in enumerate(self.rows, self.first_row):
             lines.append(f"r{at} = {name} {' '.join(f'r{k}' for k in operands)}")
         moved = " ".join(f"r{at}" for at in self.results)
         return "; ".join([f"{self.columns} columns, {self.settings} settings", *lines, moved])
-
-    @property
-    def _fixed(self) -> int:
-        return self.columns + self.settings
 
 
 @lru_cache(maxsize=64)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import ContextVar, copy_context
-from typing import Any, TypeVar
+from contextvars import ContextVar
 
 from .blocks import Mode, Setting, innermost
 from .observers import refuse_in_trace, tracer
-
-T = TypeVar("T")
 
 _no_grad: Setting = ContextVar("minigrad_no_grad", default=None)
 _strict: Setting = ContextVar("minigrad_strict", default=None)
@@ -30,13 +26,6 @@ def of_a_node() -> tuple[bool, bool]:
     if _strict.get() is None:
         return False, is_recording()
     return in_strict(), is_recording()
-
-
-def tolerantly(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function outside of `strict()`: rules compute both sides of a choice and drop one."""
-    context = copy_context()
-    context.run(_strict.set, None)
-    return context.run(function, *arguments)
 
 
 class no_grad(Mode):  # noqa: N801 - spelled as PyTorch's users know it
