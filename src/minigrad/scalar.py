@@ -38,19 +38,6 @@ from .maths import floats as ieee
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
-__all__ = [
-    "ABILITIES",
-    "Value",
-    "apply",
-    "engine",
-    "fused",
-    "look_closely",
-    "nodes_alive",
-    "recorded",
-    "refuse_inverted",
-    "select",
-]
-
 # Methods that modules above this one provide: `explain` and the picture for notebooks. They
 # register here when the package is loaded, and a Value looks them up by name.
 ABILITIES: dict[str, Callable[..., Any]] = {}
@@ -108,32 +95,26 @@ class Value(Node):
 
     def _made_by_hand(self, data: Any, children: Iterable[Any], op: str | Iterable[float]) -> Any:
         """Take what somebody gave; or return the node that a tracer has for it."""
-        if open_blocks:
-            reader = tracer()
-            if reader is not None:
-                children = as_operands(children, "Value(data, _children)")
-                op = op if isinstance(op, str) else tuple(as_list(op, "local_grads"))
-                known = reader.by_hand(data, children, op)
-                if known is not None:
-                    return known
-        self._make_by_hand(children, op)
-        return None
-
-    def _make_by_hand(self, children: Iterable[Any], op: str | Iterable[float]) -> None:
+        what = "Value(data, children, local_grads)"
         operands = as_operands(children, "Value(data, _children)")
+        given = op if isinstance(op, str) else tuple(as_list(op, what))
+        reader = tracer() if open_blocks else None
+        known = None if reader is None else reader.by_hand(data, operands, given)
+        if known is not None:
+            return known
         extras = self._get_extras()
         extras.operands = operands
         _follow(self, operands)
-        if isinstance(op, str):
-            extras.op = op
-            return
-        what = "Value(data, children, local_grads)"
-        extras.partials = tuple(as_float(d, what) for d in as_list(op, what))
+        if isinstance(given, str):
+            extras.op = given
+            return None
+        extras.partials = tuple(as_float(d, what) for d in given)
         if len(extras.partials) != len(operands):
             raise ValueError(
                 f"{what}: {len(operands)} children but {len(extras.partials)} local "
                 "derivatives; give one for each child."
             )
+        return None
 
     # ---- backward ---------------------------------------------------------------------------
 
@@ -393,14 +374,7 @@ def nodes_alive() -> int:
 # ---- making nodes --------------------------------------------------------------------------
 
 if not cython.compiled:
-    from .core.cython_shim import (
-        make_node,
-        open_slab,
-        place_nodes,
-        slab_count,
-        track,
-        track_like,
-    )
+    from .core.cython_shim import make_node, open_slab, place_nodes, slab_count, track, track_like
 
     _new: Any = object.__new__
     _this_thread = threading.get_ident
@@ -545,8 +519,7 @@ def apply(op: Op, *arguments: Any) -> Any:
             return _number_binary(op.code, as_float(a, op.name), b)
     if any(isinstance(x, Value) for x in arguments):
         return _nary(
-            op,
-            tuple(x if isinstance(x, Value) else Value(as_float(x, op.name)) for x in arguments),
+            op, tuple(x if isinstance(x, Value) else Value(as_float(x, op.name)) for x in arguments)
         )
     return op.value(ieee, *[as_float(x, op.name) for x in arguments])
 

@@ -19,13 +19,11 @@ compiled = False
 
 
 def cclass(kind: C) -> C:
-    """Make an extension type of a class."""
+    """Make an extension type of a class; `final`, one that has no subclasses."""
     return kind
 
 
-def final(kind: C) -> C:
-    """Have no subclasses."""
-    return kind
+final = cclass
 
 
 def cast(kind: object, thing: Any, typecheck: bool = False) -> Any:
@@ -38,24 +36,10 @@ def nonecheck(on: bool) -> Callable[[C], C]:
     return lambda function: function
 
 
-def trashcan(on: bool) -> Callable[[C], C]:
-    """Free chains of objects without recursion."""
-    return lambda kind: kind
+trashcan = nonecheck  # of a class: free chains of objects without recursion
 
 
 # What native/nodes/slab.h does for the native engine; in the pure one Python's collector does it.
-
-
-def place_nodes(sample: object, operand: object) -> None:
-    """Find out where nodes keep their operands."""
-
-
-def open_slab(kind: type) -> None:
-    """Give nodes memory of their own."""
-
-
-def make_node(kind: type, a: object, b: object) -> Any:
-    """Make a node with these operands; its numbers are for the caller to fill in."""
 
 
 def slab_count() -> int:
@@ -63,12 +47,11 @@ def slab_count() -> int:
     return 0
 
 
-def track(node: object) -> None:
-    """Have the collector look at a node."""
+def make_node(*arguments: Any) -> Any:
+    """Stand in for what the pure engine imports and does not call."""
 
 
-def track_like(node: object, operand: object) -> None:
-    """Have it look at a node if it looks at the operand."""
+open_slab = place_nodes = track = track_like = make_node
 
 
 # The gradients of a pass: in the native engine, C numbers in a bytearray.
@@ -84,9 +67,7 @@ def numbers_in(buffer: list[float]) -> list[float]:
     return buffer
 
 
-def count_in(buffer: list[float]) -> int:
-    """Tell how many there are."""
-    return len(buffer)
+count_in = len
 
 
 def set_at_once(nodes: Any, field: str, numbers: Any) -> None:

@@ -99,18 +99,7 @@ class Node:
 
     # __dict__ comes to life when somebody sets an attribute of their own, as followers of the
     # lessons do; until then it costs one pointer.
-    __slots__ = (
-        "__dict__",
-        "_a",
-        "_b",
-        "_da",
-        "_data",
-        "_db",
-        "_grad",
-        "_mark",
-        "_place",
-        "_tag",
-    )
+    __slots__ = ("__dict__", "_a", "_b", "_da", "_data", "_db", "_grad", "_mark", "_place", "_tag")
 
     _data: float
     _grad: float
@@ -121,9 +110,7 @@ class Node:
     _tag: int  # the row of the table, and whether there are extras: `_code`, `HAS_EXTRAS`
     _mark: int  # when a pass last came by
     _place: int  # and where in its order it found the node
-    _extras: (
-        Extras | None
-    )  # no slot: in the pure engine a node that has one keeps it in its __dict__
+    _extras: Extras | None  # no slot: in the pure engine a node that has one has it in its __dict__
 
     @property
     def _code(self) -> int:

@@ -88,10 +88,7 @@ def calling_line() -> str:
     frame = sys._getframe(1)
     while frame.f_back is not None:
         module = frame.f_globals.get("__name__", "")
-        if not is_ours(module) and module not in (
-            "copy",
-            "pickle",
-        ):  # these call us on the user's behalf
+        if not is_ours(module) and module not in ("copy", "pickle"):  # which call us for the user
             break
         frame = frame.f_back
     return f"{readable(frame.f_code.co_filename)}:{frame.f_lineno}"
