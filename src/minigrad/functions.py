@@ -188,9 +188,8 @@ def _usually(holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Any:
     return usual if holds else otherwise()
 
 
-def _equal(a: Any, b: Any) -> Any:
-    equal: Any = _number(a) == _number(b)
-    return equal
+def _equal(a: Any, b: Any) -> bool:
+    return _number(a) == _number(b)
 
 
 NAMES = sorted(

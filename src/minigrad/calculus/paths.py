@@ -88,10 +88,9 @@ class Explanation:
             rows.append((brief(self.rest), plural(self.rest_paths, "more path"), ""))
         first, second = (max(len(row[k]) for row in rows) for k in (0, 1))
         lines = [f"  {a:>{first}}  =  {b:<{second}}   {c}".rstrip() for a, b, c in rows]
-        head = f"{short_name(self.variable)}: {brief(self.gradient)}, the sum of "
-        return "\n".join(
-            [f"{head}{plural(self.paths, 'path')} to {short_name(self.result)}", *lines]
-        )
+        way = f"{plural(self.paths, 'path')} to {short_name(self.result)}"
+        head = f"{short_name(self.variable)}: {brief(self.gradient)}, the sum of {way}"
+        return "\n".join([head, *lines])
 
     def table(self, encoding: str = "utf-8") -> Table:
         """Return the paths as a table for rich, in characters that the encoding has."""
@@ -146,8 +145,7 @@ def explain(result: Value, variable: Value, top: int = 10) -> Explanation:
     check_root(result, "explain(result, …)")
     check_root(variable, "explain(…, variable)")
     _check_top(top)
-    down = _Downwards(result, top, leading_to=variable)
-    return down.explanation(variable)
+    return _Downwards(result, top, leading_to=variable).explanation(variable)
 
 
 def explain_all(

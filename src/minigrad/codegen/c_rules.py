@@ -20,8 +20,6 @@ from ..maths.symbols import Symbol, SymbolMath, postorder, symbol_of
 NEEDED = attrgetter("needed")
 # Words of a mathematics that C spells differently; all others are the functions of math.h.
 _SPELLING = {"abs": "fabs"}
-
-
 _OPERATORS = {
     "add": "({} + {})",
     "sub": "({} - {})",
@@ -130,9 +128,8 @@ def _rules(op: Op) -> list[tuple[str, str, list[str], Any]]:
 def header() -> str:
     """Return the header: a function per rule, and a table of functions per kind of rule."""
     functions = []
-    tables: dict[str, dict[int, str]] = {
-        name: {} for name in ("value1", "first1", "value2", "first2", "second2")
-    }
+    names = ("value1", "first1", "value2", "first2", "second2")
+    tables: dict[str, dict[int, str]] = {name: {} for name in names}
     for op in TABLE:
         if op.arity in (1, 2):
             for table, name, parameters, result in _rules(op):

@@ -14,13 +14,11 @@ def _flag(m: Any, condition: Any) -> Any:
     return m.where(condition, 1.0, 0.0)
 
 
-def _extra(name: str, arity: int, value: Any, partials: tuple[Any, ...] = ()) -> Op:
+def _extra(name: str, arity: int, value: Any, partials: tuple[Any, ...] = ()) -> None:
     """A row that only programs have: tests, as 1.0 and 0.0, and a number that is not followed."""
     code = len(TABLE) + len(_EXTRA)
-    partials = partials or tuple([lambda m, y, *xs: 0.0] * arity)
-    row = Op(name, code, name, arity, value, partials, None, (), (), "", False)
-    _EXTRA.append(row)
-    return row
+    partials = partials or (lambda m, y, *xs: 0.0,) * arity
+    _EXTRA.append(Op(name, code, name, arity, value, partials, None, (), (), "", False))
 
 
 _EXTRA: list[Op] = []

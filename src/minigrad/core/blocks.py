@@ -53,11 +53,6 @@ class _Block:
     def is_open(self) -> bool:
         return self in open_blocks and self.is_held()
 
-    @property
-    def is_left(self) -> bool:
-        """Whether somebody has got `leave`."""
-        return self._leave is None
-
     def enter(self, result: Any) -> Callable[[], Any]:
         self.is_entered = True
         self.outer = self.setting.get()
@@ -68,7 +63,7 @@ class _Block:
 
     def leave(self) -> Callable[..., None]:
         found, self._leave = self._leave, None
-        assert found is not None  # whoever asks has looked at `is_left`
+        assert found is not None  # whoever asks has looked
         self._left = weakref.ref(found)
         return found
 
@@ -166,7 +161,7 @@ class Mode:
         return self._half(lambda block: not block.is_entered).enter(self._result())
 
     def _close(self) -> Callable[..., None]:
-        return self._half(lambda block: not block.is_left).leave()
+        return self._half(lambda block: block._leave is not None).leave()
 
     def _half(self, fits: Callable[[_Block], bool]) -> _Block:
         """Take this thread's last block that fits; if there is none, begin one."""

@@ -84,18 +84,13 @@ def _name(node: Any) -> str:
     label = getattr(node, "label", "")
     if label:
         return str(label)
-    op = getattr(node, "_op", "")
-    data = getattr(node, "data", None)
-    return f"{op or type(node).__name__}({data})"
+    return f"{getattr(node, '_op', '') or type(node).__name__}({getattr(node, 'data', None)})"
 
 
 def edges(root: Any, operands: Operands = operands_of) -> list[Edge]:
     """Return every edge under `root`, repeats included, users in topological order."""
-    return [
-        Edge(operand, node, position)
-        for node in topological_order(root, operands)
-        for position, operand in enumerate(operands(node))
-    ]
+    order = topological_order(root, operands)
+    return [edge for node in order for edge in _edges_down(node, operands)]
 
 
 def counts(root: Any, operands: Operands = operands_of) -> Counts:

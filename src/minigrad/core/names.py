@@ -47,8 +47,8 @@ def _visible(character: str) -> str:
     if code == 0x7F:
         return "\u2421"
     # Cc, Cf, Cs: controls, format characters, surrogates; Zl, Zp: separators; Cn: no characters.
-    kind = unicodedata.category(character)
-    if kind in ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn") and character not in _JOINERS:
+    category = unicodedata.category(character)
+    if category in ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn") and character not in _JOINERS:
         return f"⟨U+{code:04X}⟩"
     return character
 

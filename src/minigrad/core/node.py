@@ -299,18 +299,14 @@ class Node:
     def _links_and_partials(self) -> list[tuple[Any, float]]:
         """The same after all edits of `_prev`: what was taken out of it or put in counts."""
         pairs = self._own_links()
-        if self._extras is None or self._extras.prev is None:
+        extras = self._extras
+        if extras is None or extras.prev is None:
             return pairs
-        return self._edited(pairs, self._extras)
-
-    def _edited(self, pairs: list[tuple[Any, float]], extras: Extras) -> list[tuple[Any, float]]:
-        assert extras.prev is not None
         kept = [pair for pair in pairs if pair[0] in extras.prev]
         known = {operand for operand, _ in pairs}
         # In the order in which they were assigned, else in no particular one.
-        added = dict.fromkeys(
-            [*(node for node in extras.given if node in extras.prev), *extras.prev]
-        )
+        given = [node for node in extras.given if node in extras.prev]
+        added = dict.fromkeys([*given, *extras.prev])
         return kept + [(node, 0.0) for node in added if node not in known]
 
     def _links(self) -> list[Any]:
