@@ -96,20 +96,16 @@ def _chooser(flip: Callable[[Any], Any]) -> Any:
         def choose(*arguments: Any, **options: Any) -> Any:
             if options or not arguments:
                 return plain(*arguments, **options)
-            if len(arguments) == 1:
-                arguments = (list(arguments[0]),)
-                xs = arguments[0]
-            else:
-                xs = list(arguments)
+            xs = list(arguments[0] if len(arguments) == 1 else arguments)
             if not any(_belongs(x, context) for x in xs):
-                return plain(*arguments)
+                return plain(xs)
             if not all(isinstance(x, (TracedNumber, Value)) or _has_a_float(x) for x in xs):
-                return plain(*arguments)
+                return plain(xs)
             flipped = [flip(x) for x in xs]
             if any(isinstance(x, Value) for x in xs):
                 return context.largest(flipped)[1]._taken_from(xs)
             if len({type(getattr(x, "number", x)) for x in xs}) > 1:
-                return plain(*arguments)  # which kind of number comes out depends on the place
+                return plain(xs)  # which kind of number comes out depends on the place
             return flip(context.highest(flipped))
 
         return choose
@@ -225,31 +221,16 @@ def _as_json(context: TraceContext, plain: Any) -> Any:
 # ---- randomness without a state ------------------------------------------------------------------
 
 
-def _unseeded(context: TraceContext, plain: Any) -> Any:
-    def make(*arguments: Any, **options: Any) -> Any:
-        if context.is_here() and not arguments and not options:
-            context.drew()
-        return plain(*[_concrete(x) for x in arguments], **options)
+def _drawn(is_unseeded: Callable[..., bool], given: Callable[[Any], Any] = lambda x: x) -> Any:
+    def opened(context: TraceContext, plain: Any) -> Any:
+        def draw(*arguments: Any, **options: Any) -> Any:
+            if context.is_here() and not options and is_unseeded(*arguments):
+                context.drew()
+            return plain(*map(given, arguments), **options)
 
-    return make
+        return draw
 
-
-def _reseeded(context: TraceContext, plain: Any) -> Any:
-    def seed(self: random.Random, *arguments: Any, **options: Any) -> None:
-        if context.is_here() and arguments in ((), (None,)) and not options:
-            context.drew()
-        plain(self, *arguments, **options)
-
-    return seed
-
-
-def _drawn(context: TraceContext, plain: Any) -> Any:
-    def draw(*arguments: Any) -> Any:
-        if context.is_here():
-            context.drew()
-        return plain(*arguments)
-
-    return draw
+    return opened
 
 
 _PATCHES: dict[tuple[Any, str], Any] = {
@@ -263,8 +244,8 @@ _PATCHES: dict[tuple[Any, str], Any] = {
         (statistics, name): _on_numbers
         for name in ("mean", "fmean", "median", "stdev", "pstdev", "variance", "pvariance")
     },
-    (np.random, "default_rng"): _unseeded,
-    (os, "urandom"): _drawn,
-    (random, "_urandom"): _drawn,  # the same, for SystemRandom
-    (random.Random, "seed"): _reseeded,
+    (np.random, "default_rng"): _drawn(lambda *seeds: not seeds, _concrete),
+    (os, "urandom"): _drawn(lambda *_: True),
+    (random, "_urandom"): _drawn(lambda *_: True),  # the same, for SystemRandom
+    (random.Random, "seed"): _drawn(lambda _, *seeds: seeds in ((), (None,))),
 }

@@ -9,19 +9,46 @@ from math import ceil, floor, trunc
 from typing import Any, NoReturn
 
 from ...scalar import Value
-from .proxies import TraceContext, TracedNumber, concrete, opposite
+from .proxies import TracedNumber, concrete, opposite
 
 
 def _of_number(compute: Any) -> Any:
     return lambda self: compute(self._number())
 
 
-class Stepped:
+class Stepped(Value):
     """What a float answers like a number also where it is a Value: steps have no slope."""
+
+    context: Any = None  # who follows it, if anybody does
 
     def _number(self) -> float:
         """The number; asked while a function is traced, it leaves a guard."""
         raise NotImplementedError
+
+    def _read(self) -> TracedNumber:
+        return TracedNumber(self.context, self, self._fields()[0])
+
+    def _compared(self) -> Any:
+        """What is compared in its place."""
+        raise NotImplementedError
+
+    @property
+    def _traced_node(self) -> Value:
+        return self
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, Value) and not isinstance(other, Stepped):
+            return NotImplemented
+        return self._compared() == (other._compared() if isinstance(other, Stepped) else other)
+
+    def __ne__(self, other: object) -> Any:
+        return opposite(self.__eq__(other))
+
+    def __bool__(self) -> bool:
+        return bool(self._compared())
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
 
     def __round__(self, *digits: int) -> Any:
         return round(self._number(), *digits)
@@ -55,35 +82,15 @@ class Stepped:
         return other // self, other % self
 
 
-class Argument(Stepped, Value):
+class Argument(Stepped):
     """A float that a traced function was given: a Value to compute with, a number to compare.
 
     A Value is equal to itself alone, and always true. Outside, the argument is a float, so tests of
     it are those of a number, and it can be rounded.
     """
 
-    context: TraceContext | None
-
-    @property
-    def _traced_node(self) -> Value:
-        return self
-
-    def _read(self) -> TracedNumber:
-        return TracedNumber(self.context, self, self._fields()[0])
-
-    def __eq__(self, other: object) -> Any:
-        if isinstance(other, Value) and not isinstance(other, Argument):
-            return NotImplemented
-        return self._read() == (other._read() if isinstance(other, Argument) else other)
-
-    def __ne__(self, other: object) -> Any:
-        return opposite(self.__eq__(other))
-
-    def __bool__(self) -> bool:
-        return bool(self._read())
-
-    def __hash__(self) -> int:
-        return hash(self._read())
+    def _compared(self) -> TracedNumber:
+        return self._read()
 
     def __float__(self) -> NoReturn:
         raise TypeError(
@@ -97,36 +104,13 @@ class Argument(Stepped, Value):
         return number
 
 
-class Lifted(Stepped, Value):
+class Lifted(Stepped):
     """A float as a Value; compared, asked for its truth or rounded, it is still that number."""
 
-    context: Any = None  # who follows it, if anybody does: see `untraced`
-
-    @property
-    def _traced_node(self) -> Value:
-        return self
-
-    def _read(self) -> TracedNumber:
-        return TracedNumber(self.context, self, self.data)
-
     def __float__(self) -> Any:
-        if self.context is None:
-            return self.data
-        return super().__float__()
-
-    def __eq__(self, other: object) -> Any:
-        if isinstance(other, Value) and not isinstance(other, Lifted):
-            return NotImplemented
-        return self.data == (other.data if isinstance(other, Lifted) else other)
-
-    def __ne__(self, other: object) -> Any:
-        return opposite(self.__eq__(other))
-
-    def __bool__(self) -> bool:
-        return self.data != 0.0
-
-    def __hash__(self) -> int:
-        return hash(self.data)
+        return self.data if self.context is None else super().__float__()
 
     def _number(self) -> float:
         return self.data
+
+    _compared = _number

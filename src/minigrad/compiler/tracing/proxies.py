@@ -12,7 +12,7 @@ given as an int, and what it compares must not become constants behind its back.
   like a number.
 
 A TracedNumber is no float on purpose: C code would take the number out of a float without asking.
-When the trace is over, whatever is left of them anywhere is a plain number (`close`).
+When the trace is over, whatever is left of them anywhere is a plain number (`_cut`).
 
 Programs compute in float64, whole numbers too. So every whole number that comes out of others is
 guarded to stay below 2**53, where floats have gaps; beyond, the program is tied to the operands.
@@ -37,32 +37,18 @@ EXACT = 2**53  # whole numbers beyond have no float of their own
 class TraceContext(Protocol):
     """What readings and conditions ask of the trace that they belong to."""
 
-    def special(self, kind: str, operands: tuple[Any, ...], number: float) -> Value:
-        """Make a node of an operation that only programs have."""
-
-    def guard(self, node: Value, number: float, what: str) -> None:
-        """Note that the program holds only while `node` has this number."""
-
-    def largest(self, xs: Sequence[Any]) -> tuple[Any, Any]:
-        """Return the largest of `xs`, with its derivative, and its position."""
-
-    def highest(self, xs: Sequence[Any]) -> TracedNumber:
-        """Return the largest of `xs` as a number that is not followed."""
-
-    def is_here(self) -> bool:
-        """Tell whether this thread is the one that is traced."""
-
-    def is_whole(self, node: Value) -> None:
-        """Note that `node` was used as a whole number: an index, a size, a count, an exponent."""
-
-    def drew(self) -> None:
-        """Note that a random number came from where no state tells of it."""
-
-    def is_only_shown(self) -> bool:
-        """Tell whether a text that is being made of a number is only to be looked at; note it."""
-
-    def born(self, reading: TracedNumber) -> None:
-        """Note that there is one more, to be closed when the trace is over."""
+    # Make a node of an operation that only programs have.
+    def special(self, kind: str, operands: tuple[Any, ...], number: float) -> Value: ...
+    # The program holds only while `node` has this number.
+    def guard(self, node: Value, number: float, what: str) -> None: ...
+    # The largest of `xs`, with its derivative, and its position; or as a number, not followed.
+    def largest(self, xs: Sequence[Any]) -> tuple[Any, Any]: ...
+    def highest(self, xs: Sequence[Any]) -> TracedNumber: ...
+    def is_here(self) -> bool: ...  # whether this thread is the one that is traced
+    def is_whole(self, node: Value) -> None: ...  # it was an index, a size, a count, an exponent
+    def drew(self) -> None: ...  # a random number came from where no state tells of it
+    def is_only_shown(self) -> bool: ...  # whether the text being made is only to be looked at
+    def born(self, reading: TracedNumber) -> None: ...  # one more, to be closed with the trace
 
 
 def _number(x: Any) -> Any:
@@ -75,9 +61,12 @@ def _number(x: Any) -> Any:
 
 
 def _symbolic(compute: Any) -> Any:
+    def swapped(a: Any, b: Any) -> Any:
+        return compute(b, a)
+
     return (
         lambda self, other: self._combined(other, compute),
-        lambda self, other: self._combined(other, compute, swapped=True),
+        lambda self, other: self._combined(other, swapped),
     )
 
 
@@ -155,30 +144,26 @@ class TracedNumber:
 
     # ---- arithmetic stays open ------------------------------------------------------------------
 
-    def _combined(self, other: Any, compute: Any, swapped: bool = False) -> Any:
+    def _combined(self, other: Any, compute: Any) -> Any:
         if self.context is None:
-            pair = (other, self.number) if swapped else (self.number, other)
-            return compute(*pair)
+            return compute(self.number, other)
         if isinstance(other, Value):
-            return compute(other, self.node) if swapped else compute(self.node, other)
+            return compute(self.node, other)
         if not isinstance(other, TracedNumber) and not is_number(other):
             return NotImplemented
-        numbers = (_number(other), self.number) if swapped else (self.number, _number(other))
         try:
-            number = compute(*numbers)
+            number = compute(self.number, _number(other))
         except ArithmeticError:  # as outside, where somebody may catch it
             concrete(other), self._concretise()
             raise
         reach = EXACT
         if isinstance(number, int):
-            reach = _reach(compute, self, other)
+            p, q = (x.reach if isinstance(x, TracedNumber) else abs(int(x)) for x in (self, other))
+            reach = max(abs(compute(p, q)), abs(compute(p, -q)))  # in any replay
             if abs(number) >= EXACT:  # more than the program could tell apart
-                return compute(
-                    *[concrete(x) for x in ((other, self) if swapped else (self, other))]
-                )
-        behind = other.node if isinstance(other, TracedNumber) else other
-        pair = (behind, self.node) if swapped else (self.node, behind)
-        return self._whole(TracedNumber(self.context, compute(*pair), number, reach=reach))
+                return compute(self._concretise(), concrete(other))
+        node = compute(self.node, other.node if isinstance(other, TracedNumber) else other)
+        return self._whole(TracedNumber(self.context, node, number, reach=reach))
 
     def _whole(self, result: TracedNumber) -> TracedNumber:
         """See to it that a whole number is one in every replay."""
@@ -191,25 +176,27 @@ class TracedNumber:
     __add__, __radd__ = _symbolic(operator.add)
     __sub__, __rsub__ = _symbolic(operator.sub)
 
+    _times, _times_swapped = _symbolic(operator.mul)
+
     def __mul__(self, other: Any) -> Any:
-        if isinstance(other, (list, tuple, str)):
-            return other * int(self)
-        return self._combined(other, operator.mul)
+        return other * int(self) if isinstance(other, (list, tuple, str)) else self._times(other)
 
     def __rmul__(self, other: Any) -> Any:
         if isinstance(other, (list, tuple, str)):
             return other * int(self)
-        return self._combined(other, operator.mul, swapped=True)
+        return self._times_swapped(other)
+
+    _over, _under = _symbolic(operator.truediv)
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, TracedNumber):
             bool(other)  # a guard: numbers divided by zero raise, at every call
-        return self._combined(other, operator.truediv)
+        return self._over(other)
 
     def __rtruediv__(self, other: Any) -> Any:
         if not isinstance(other, Value):
             bool(self)
-        return self._combined(other, operator.truediv, swapped=True)
+        return self._under(other)
 
     __neg__ = _unary(operator.neg)
     __pos__ = _unary(operator.pos)
@@ -265,22 +252,21 @@ class TracedNumber:
     def _compared(self, kind: str, other: Any, holds: Any, swapped: bool = False) -> Any:
         number = other._fields()[0] if isinstance(other, Value) else _number(other)
         if self.context is None:
-            return holds(number, self.number) if swapped else holds(self.number, number)
+            return holds(self.number, number)
         behind = getattr(other, "_traced_node", other)
         if not isinstance(behind, Value) and not is_number(behind):
             return NotImplemented
         if isinstance(number, int) and abs(number) > EXACT:  # a float is beside it
-            plain = self._concretise()
-            return holds(number, plain) if swapped else holds(plain, number)
+            return holds(self._concretise(), number)
         pair = (behind, self.node) if swapped else (self.node, behind)
-        outcome = bool(holds(number, self.number) if swapped else holds(self.number, number))
+        outcome = bool(holds(self.number, number))
         node = self.context.special(kind, pair, float(outcome))
         return TracedBool(self.context, node, outcome, reach=1)
 
     __lt__ = _comparison("less", operator.lt)
     __le__ = _comparison("less_equal", operator.le)
-    __gt__ = _comparison("less", operator.lt, swapped=True)
-    __ge__ = _comparison("less_equal", operator.le, swapped=True)
+    __gt__ = _comparison("less", operator.gt, swapped=True)
+    __ge__ = _comparison("less_equal", operator.ge, swapped=True)
 
     def __eq__(self, other: object) -> Any:
         return self._compared("equal", other, operator.eq)
@@ -350,15 +336,18 @@ class TracedNumber:
             raise AttributeError(name)
         return getattr(self._concretise(), name)
 
+    def _cut(self) -> None:
+        """Make a plain number of it: the trace is over."""
+        self.context = self._node = self._source = None
+
     # ---- as an index ----------------------------------------------------------------------------
 
     def _taken_from(self, rows: Any) -> Any:
         """`take(rows, self)`, with the index open."""
         number: Any = self.number
         at = operator.index(number)
-        if self.context is None or (
-            not isinstance(rows, Sequence) and not hasattr(rows, "__array__")
-        ):
+        is_a_row = isinstance(rows, Sequence) or hasattr(rows, "__array__")
+        if self.context is None or not is_a_row:
             return rows[self]
         self.context.is_whole(self.node)
         chosen = rows[at]  # raises as it would outside
@@ -379,21 +368,10 @@ class TracedNumber:
         return [self._taken_from([row[k] for row in rows]) for k in range(widths.pop())]
 
 
-def _reach(compute: Any, a: Any, b: Any) -> int:
-    """How large a whole number can get in any replay."""
-    p, q = (x.reach if isinstance(x, TracedNumber) else abs(int(x)) for x in (a, b))
-    return p * q if compute is operator.mul else p + q
-
-
 def _finite(result: TracedNumber) -> TracedNumber:
     """Guard that a power is finite: numbers raise OverflowError where a program would go on."""
     bool(abs(result) < inf)
     return result
-
-
-def close(reading: TracedNumber) -> None:
-    """Make a plain number of it: the trace is over."""
-    reading.context = reading._node = reading._source = None
 
 
 class TracedBool(TracedNumber):

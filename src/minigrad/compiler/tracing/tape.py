@@ -257,10 +257,10 @@ class Tape:
 
 
 def release(nodes: list[Any]) -> list[Any]:
-    """Empty a list of nodes, the latest first; return those that somebody else holds, cut off.
+    """Empty a list of nodes, or of proxies; return those that somebody else holds, cut off.
 
-    What is cut off has its number and no history any more. Users come after their operands, so when
-    a node's turn comes no other node of the list refers to it.
+    What is cut off has its number and no history any more. Users come after their operands, so from
+    the latest on: when a node's turn comes no other node of the list refers to it.
     """
     found = []
     while nodes:

@@ -9,7 +9,6 @@ the program too, and read afresh at each call. Start at `trace`.
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,8 +25,8 @@ from ...errors import TraceError
 from ...maths import floats as ieee
 from ...scalar import Value, look_closely, recorded, refuse_inverted
 from .builtins import patched, unpatch
-from .proxies import Inverted, TracedBool, TracedNumber, close, plain_number
-from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Entries, Guard, Tape
+from .proxies import Inverted, TracedBool, TracedNumber, plain_number
+from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Entries, Guard, Tape, release
 from .texts import shown_at
 
 _lock = forked(threading.RLock())  # one trace at a time: it stands in for max and min meanwhile
@@ -68,8 +67,7 @@ class Trace:
         known = self._reads.get(id(node))
         if known is None:
             number = node._fields()[0]
-            known = TracedNumber(self, None, number, source=node)
-            self._reads[id(node)] = known
+            known = self._reads[id(node)] = TracedNumber(self, None, number, source=node)
         return known
 
     def compared(self, kind: str, a: Any, b: Any) -> Any:
@@ -92,8 +90,7 @@ class Trace:
         if not isinstance(condition, TracedBool):
             return None
         pair = [getattr(x, "_traced_node", x) for x in (a, b)]
-        picked = pair[0] if condition.number else pair[1]
-        number = picked._fields()[0] if isinstance(picked, Value) else float(picked)
+        number = plain_number(pair[0] if condition.number else pair[1])
         return self.special("where", (condition._traced_node, *pair), number)
 
     def largest(self, xs: Sequence[Any]) -> tuple[Any, Any]:
@@ -104,9 +101,8 @@ class Trace:
 
     def highest(self, xs: Sequence[Any]) -> TracedNumber:
         number, _ = ieee.largest([getattr(x, "number", x) for x in xs])
-        nodes = [x.unheld if isinstance(x, TracedNumber) else x for x in xs]
-        node = self.special("max", tuple(nodes), float(number))
-        return TracedNumber(self, node, number)
+        nodes = tuple([x.unheld if isinstance(x, TracedNumber) else x for x in xs])
+        return TracedNumber(self, self.special("max", nodes, float(number)), number)
 
     def by_hand(self, data: Any, children: Sequence[Any], op: Any) -> Any:
         if self._is_own or not (children or isinstance(op, tuple)):
@@ -166,25 +162,7 @@ class Trace:
         self.guards.clear()
         self.kinds.clear()
         self.wholes.clear()
-        found = []
-        while self._readings:
-            reading = self._readings.pop()
-            close(reading)
-            if sys.getrefcount(reading) > _ALONE:
-                found.append(reading)
-        return found
-
-
-def _count_alone() -> int:
-    """How many references `Trace.close` sees to a reading that nobody else holds."""
-    things = [object()]
-    while things:
-        thing = things.pop()
-        count = sys.getrefcount(thing)
-    return count
-
-
-_ALONE = _count_alone()
+        return release(self._readings)
 
 
 def _as_value(x: Any) -> Value:
