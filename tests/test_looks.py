@@ -421,7 +421,7 @@ def test_a_change_is_noticed(name):
     [
         (list, ["_list"]),
         (dict, ["_dict"]),
-        (tuple, ["_fixed"]),
+        (tuple, ["_tuple"]),
         (np.ndarray, ["_array", "_attributes"]),
         (Value, ["_value"]),
         (types.FunctionType, ["_look_at_function"]),

@@ -28,7 +28,7 @@ def apart(tree: Any, subclasses: bool = False) -> Parts | None:
     """
     kind = type(tree)
     if kind is list or (subclasses and isinstance(tree, list)):
-        return Parts(len(tree), tree, _as_it_is)
+        return Parts(len(tree), tree, list)
     if is_named(tree):
         return Parts(len(tree), tree, lambda parts: kind(*parts))
     if kind is tuple or (subclasses and isinstance(tree, tuple)):
@@ -40,10 +40,6 @@ def apart(tree: Any, subclasses: bool = False) -> Parts | None:
         shape = tree.shape
         return Parts(shape, list(tree.ravel()), lambda parts: array_of(parts, shape))
     return None
-
-
-def _as_it_is(parts: list[Any]) -> list[Any]:
-    return parts
 
 
 def is_named(tree: Any) -> bool:

@@ -8,38 +8,34 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from types import CellType, FrameType, FunctionType, ModuleType
+from dataclasses import dataclass
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ...errors import TraceError
 from ...scalar import Value
-from ..tracing.places import Slots
+from ..tracing.places import in_cell, slots_of
 from ..tracing.proxies import TracedNumber
 from .containers import apart
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None))
 _COPIED = (np.ndarray, set, bytearray)  # what a caller may change
-_EMPTY = CellType()
 
 
+@dataclass(slots=True)
 class _Place:
     """Stands for a result."""
 
-    __slots__ = ("at",)
-
-    def __init__(self, at: int) -> None:
-        self.at = at
+    at: int
 
 
+@dataclass(slots=True)
 class Template:
     """The shape of an output."""
 
-    __slots__ = ("_shape",)
-
-    def __init__(self, shape: Any) -> None:
-        self._shape = shape
+    _shape: Any
 
     @classmethod
     def of(cls, output: Any, leaves: Sequence[Value]) -> tuple[Template, list[Any]]:
@@ -133,9 +129,9 @@ def _holds_traced(thing: Any, leaves: set[int]) -> bool:
 def _held_by(thing: Any) -> list[Any]:
     """What lies in an object: elements and attributes."""
     if isinstance(thing, FunctionType):  # globals are not its own
-        cells = [cell.cell_contents for cell in thing.__closure__ or () if cell != _EMPTY]
+        cells = map(in_cell, thing.__closure__ or ())
         return [*cells, thing.__defaults__, thing.__kwdefaults__, vars(thing)]
     if isinstance(thing, type) and thing.__module__ in sys.stdlib_module_names:
         return []
-    found = [part for _, part in Slots(thing).items()] if not isinstance(thing, type) else []
+    found = [part for _, part in slots_of(thing)] if not isinstance(thing, type) else []
     return [*found, *gc.get_referents(thing)]

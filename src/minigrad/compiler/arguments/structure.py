@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from math import prod
-from types import CellType, FunctionType, MethodType, NoneType
+from types import FunctionType, MethodType, NoneType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy as np
 from ...core.coerce import as_float, is_number
 from ...scalar import Value
 from ..tracing.lifted import Lifted
+from ..tracing.places import in_cell, is_same
 from ..tracing.proxies import EXACT, TraceContext, TracedNumber
 from .containers import apart, array_of, is_named
 from .refill import refill
@@ -91,8 +92,7 @@ class Flat:
         self.numbers: Any = [] if numbers is None else numbers
         self.key = key
         self.sources: list[Any] = []  # (position, Value) of those that are Values
-        # Ids of Values that are what they are, see `flat_call`.
-        self.fixed: frozenset[int] = frozenset()
+        self.fixed: frozenset[int] = frozenset()  # ids of Values, see `flat_call`
         self.kept: list[Any] = []  # objects in the key by identity, kept alive
 
 
@@ -276,16 +276,9 @@ def _content(thing: Any, known: dict[int, int]) -> Any:
     else:
         options, own = thing.__kwdefaults__ or {}, vars(thing)
         made_by = (thing.__code__, id(thing.__globals__), len(options))
-        cells = tuple([_in_cell(cell) for cell in thing.__closure__ or ()])
+        cells = tuple([in_cell(cell) for cell in thing.__closure__ or ()])
         parts = (thing.__defaults__, *cells, *options, *options.values(), *own, *own.values())
     return (made_by, *[_content(part, known) for part in parts])
-
-
-def _in_cell(cell: CellType) -> Any:
-    try:
-        return (cell.cell_contents,)
-    except ValueError:  # not filled yet
-        return ()
 
 
 def _kind_of(array: Any) -> Any:
@@ -348,20 +341,9 @@ def _parts(container: Any) -> list[Any]:
 
 def is_as_outlined(before: list[tuple[Any, list[Any]]]) -> bool:
     """Tell whether the very same things still lie in the containers."""
-    for container, parts in before:
-        now = _parts(container)
-        if len(now) != len(parts) or not all(map(_is_it, now, parts)):
-            return False
-    return True
-
-
-def _is_it(now: Any, then: Any) -> bool:
-    if now is then:
-        return True
-    return (
-        type(now) is type(then) is not Value
-        and is_number(then)
-        and (now == then or repr(now) == repr(then))
+    return all(
+        len(now) == len(parts) and all(map(is_same, now, parts))
+        for now, parts in ((_parts(container), parts) for container, parts in before)
     )
 
 
@@ -395,16 +377,12 @@ def restore(key: Structure, numbers: abc.Iterable[float], kept: abc.Sequence[Any
                 return objects[what]
             case Static("function", _):
                 return next(functions)
-            case Static("array", what):
-                return _array_of(*what)
+            case Static("array", (shape, dtype, content)):
+                return np.frombuffer(content, dtype).reshape(shape).copy()
             case Static("value", (_, what)) | Static(_, what):
                 return what
 
     return built(key)
-
-
-def _array_of(shape: tuple[int, ...], kind: str, content: bytes) -> Any:
-    return np.frombuffer(content, dtype=kind).reshape(shape).copy()
 
 
 def _shaped(parts: list[Any], shape: tuple[int, ...]) -> Any:
@@ -425,14 +403,11 @@ def mapped(tree: Any, real: Callable[[Any], Any], whole: Callable[[Any], Any]) -
     found = apart(tree)
     if found is not None and not isinstance(tree, np.ndarray):
         return found.build([mapped(part, real, whole) for part in found.parts])
-    if found is not None or _is_of_numbers(tree):
+    is_array = isinstance(tree, np.ndarray) and tree.dtype.kind in "fiu"
+    if found is not None or (is_array and _kind_of(tree) is not None):
         parts = [mapped(part, real, whole) for part in tree.ravel().tolist()]
         return _shaped(parts, tree.shape)
     return real(tree) if _is_number(tree) else tree
-
-
-def _is_of_numbers(tree: Any) -> bool:
-    return isinstance(tree, np.ndarray) and tree.dtype.kind in "fiu" and _kind_of(tree) is not None
 
 
 def shape_only(key: Structure) -> Any:

@@ -10,14 +10,13 @@ list or a dict.
 from __future__ import annotations
 
 import gc
+import operator
 from collections import deque
 from types import CellType, FrameType
 from typing import Any
 
-from ...scalar import Value
 from .lifted import Argument
-from .places import Slots
-from .proxies import TracedNumber
+from .places import slots_of
 from .tape import release
 from .trace import Trace
 
@@ -28,17 +27,11 @@ def let_go(trace: Trace, arguments: list[Argument]) -> list[str]:
         argument.context = None
     readings = trace.close()
     values = release(trace.nodes)
-    if not readings and not values:
-        return []
-    return _places(readings, values)
-
-
-def _places(readings: list[TracedNumber], values: list[Value]) -> list[str]:
     numbers = {id(reading): reading.number for reading in readings}
     ours = {id(readings), id(values), id(numbers)}
     left = {*numbers, *map(id, values)}
     found: dict[str, None] = {}
-    for holder in gc.get_referrers(*readings, *values):
+    for holder in gc.get_referrers(*readings, *values) if left else ():
         if id(holder) in ours or isinstance(holder, FrameType):
             continue
         found[_named(holder, left)] = None
@@ -49,17 +42,15 @@ def _places(readings: list[TracedNumber], values: list[Value]) -> list[str]:
 def _replace(holder: Any, numbers: dict[int, Any]) -> None:
     """Put plain numbers in the places of readings, where a place can be told."""
     if isinstance(holder, (list, deque)):
-        places: Any = list(enumerate(holder))
+        places: Any = enumerate(holder)
     elif isinstance(holder, dict):
-        places = list(holder.items())
+        places = holder.items()
     else:
-        for name, x in [*getattr(holder, "__dict__", {}).items(), *Slots(holder).items()]:
-            if id(x) in numbers:
-                object.__setattr__(holder, name, numbers[id(x)])
-        return
+        places = [*getattr(holder, "__dict__", {}).items(), *slots_of(holder)]
+    put = operator.setitem if isinstance(holder, (list, deque, dict)) else object.__setattr__
     for place, x in places:
         if id(x) in numbers:
-            holder[place] = numbers[id(x)]
+            put(holder, place, numbers[id(x)])
 
 
 def _named(holder: Any, left: set[int]) -> str:

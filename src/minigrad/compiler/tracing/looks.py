@@ -26,13 +26,12 @@ from ...errors import TraceError
 from ...scalar import Value
 from ..callables import Made
 from . import places
-from .places import MISSING, Asked, Kind, Place, Slots, referents
+from .places import MISSING, Asked, Kind, Place, referents, slots_of
 from .shapes import (
     LINKS,
     NUMBERS,
     Shape,
     is_a_dataclass_own,
-    is_held,
     is_open,
     is_operator,
     is_users_class,
@@ -47,6 +46,7 @@ _MAKING = ("__init__", "__new__", "__post_init__")  # run when an object is made
 # Classes of C code that hold other things for good, which are looked at themselves.
 _WRAPPING = {"builtins", "functools", "operator", "types", "_operator", "_functools"}
 _SHOWING = {"_queue", "xml.etree.ElementTree", "contextvars"}  # those that hold them for a time
+_CALLED = (FunctionType, MethodType)
 _HOLLOW = (types.CodeType, types.FrameType, types.TracebackType, types.CoroutineType)
 
 
@@ -61,22 +61,46 @@ class Finds(Protocol):
     ) -> Place: ...
 
 
+def _holding(kind: Kind | None, parts: Callable[[Any], Iterable[Any]] = lambda _: ()) -> Any:
+    """Look at a place, and into the things that lie there."""
+
+    def look(self: Looks, value: Any, name: str) -> None:
+        if kind is not None:
+            self.found.contain(kind, value, name)
+        self._parts(parts(value), name)
+
+    return look
+
+
+def _leading_to(thing: Callable[[Any], Any], kind: Kind | None = None) -> Any:
+    """Look at the one thing that stands behind another."""
+
+    def look(self: Looks, value: Any, name: str) -> None:
+        if kind is not None:
+            self.found.contain(kind, value, name)
+        self.thing(thing(value), name)
+
+    return look
+
+
 class Looks:
     """Looks into things. What leads to other code is the matter of `Search`."""
 
-    found: Finds
-    _seen: dict[Any, Any]  # things by id; kept alive, so that ids stay theirs
-    _mentions: Mentions
-    _modules: dict[int, tuple[ModuleType, set[str]]]  # and the words looked up
-    _strange: set[str]  # other modules
-    _compiled: list[tuple[dict[str, Any], set[str]]]  # their attributes
-    _waiting: list[tuple[dict[str, Any], str, set[str]]]  # attributes, if mentioned
-    _shapes: dict[type, Shape]
-    _classes: set[type]
-    _values: list[list[Any]]  # Values without attributes of their own
-    _lead: Callable[[Any], None]  # remembers what leads outside
+    _lead: Callable[[Any, str], None]  # remembers what leads outside
     _spend: Callable[[int, str], None]
     thing: Callable[[Any, str], None]
+
+    def __init__(self, found: Finds) -> None:
+        self.found = found
+        self._seen: dict[Any, Any] = {}  # things by id; kept alive, so that ids stay theirs
+        self._mentions = Mentions()
+        self._modules: dict[int, tuple[ModuleType, set[str]]] = {}  # and the words looked up
+        self._strange: set[str] = set()  # other modules
+        self._compiled: list[tuple[dict[str, Any], set[str]]] = []  # their attributes
+        self._waiting: list[tuple[dict[str, Any], str, set[str]]] = []  # attributes, if mentioned
+        self._shapes: dict[type, Shape] = {}
+        self._classes: set[type] = set()
+        self._values: list[list[Any]] = []  # Values without attributes of their own
 
     def _parts(self, parts: Iterable[Any], name: str) -> None:
         """Look into the things in a container."""
@@ -117,9 +141,16 @@ class Looks:
         else:
             self._look_at_values([value], name)
 
-    def _list(self, value: Any, name: str) -> None:
-        self.found.contain(places.LIST, value, name)
-        self._parts(list.__iter__(value), name)
+    _list = _holding(places.LIST, list.__iter__)
+    _set = _holding(places.SET, set.__iter__)
+    _deque = _holding(places.REFERENTS, deque.__iter__)
+    _tuple, _frozenset = _holding(None, tuple.__iter__), _holding(None, frozenset.__iter__)
+    _bytes, _changing = _holding(places.BYTES), _holding(places.REFERENTS)
+    _asked = _leading_to(Asked.answer, places.ASKED)
+    _variable = _leading_to(lambda variable: variable.get(MISSING), places.VARIABLE)
+    _cached = _leading_to(operator.attrgetter("__wrapped__"), places.RESULTS)
+    _function_of = _leading_to(operator.attrgetter("__func__"))
+    _property = _leading_to(operator.attrgetter("fget"))
 
     def _dict(self, value: Any, name: str) -> None:
         ordered = issubclass(type(value), OrderedDict)
@@ -127,27 +158,12 @@ class Looks:
         self._parts(dict.values(value), name)
         self._parts(dict.keys(value), name)
         if type(value).__module__ == "collections":  # a defaultdict's factory
-            self._parts([part for _, part in Slots(value).items()], name)
-
-    def _set(self, value: Any, name: str) -> None:
-        self.found.contain(places.SET, value, name)
-        self._parts(set.__iter__(value), name)
-
-    def _deque(self, value: Any, name: str) -> None:
-        self.found.contain(places.REFERENTS, value, name)
-        self._parts(deque.__iter__(value), name)
-
-    def _fixed(self, value: Any, name: str) -> None:
-        kind = tuple if issubclass(type(value), tuple) else frozenset
-        self._parts(kind.__iter__(value), name)
+            self._parts([part for _, part in slots_of(value)], name)
 
     def _array(self, value: Any, name: str) -> None:
         self.found.contain(places.ARRAY, value, name)
         if value.dtype.hasobject:
             self._parts(value.ravel().tolist(), name)
-
-    def _bytes(self, value: Any, name: str) -> None:
-        self.found.contain(places.BYTES, value, name)
 
     def _module(self, value: ModuleType, name: str) -> None:
         space = attributes_of(value) or {}
@@ -168,18 +184,11 @@ class Looks:
     def _dice(self, value: Any, name: str) -> None:
         if not isinstance(value, SystemRandom):  # it has no state to look at
             self.found.dice.append(value)
-        self._lead(value)
-
-    def _cached(self, value: Any, name: str) -> None:
-        self.found.contain(places.RESULTS, value, name)
-        self.thing(value.__wrapped__, name)
+        self._lead(value, name)
 
     def _words_of_getter(self, value: Any, name: str) -> None:
         texts = [text for text in value.__reduce__()[1] if type(text) is str]
         self._mentions.attributes.update([word for text in texts for word in text.split(".")])
-
-    def _property(self, value: property, name: str) -> None:
-        self.thing(value.fget, name)
 
     def _weak(self, value: Any, name: str) -> None:
         self.found.contain(places.WEAK, value, name)
@@ -192,24 +201,13 @@ class Looks:
             self.found.contain(places.NAMED, own, name, extra=extra)
             self._waiting.append((dict(own), name, extra))
 
-    def _asked(self, value: Asked, name: str) -> None:
-        self.found.contain(places.ASKED, value, name)
-        self.thing(value.answer(), name)
-
-    def _variable(self, value: ContextVar[Any], name: str) -> None:
-        self.found.contain(places.VARIABLE, value, name)
-        self.thing(value.get(MISSING), name)
-
     def _local(self, value: Any, name: str) -> None:
         self._shape(type(value))
         self.found.contain(places.LOCAL, value, name, extra=set())
         self._waiting.append((dict(vars(value)), name, set()))
 
-    def _function_of(self, value: Any, name: str) -> None:
-        self.thing(value.__func__, name)
-
     def _iterator(self, value: Any, name: str) -> None:
-        self._lead(value)
+        self._lead(value, name)
         if type(value).__module__ in ("builtins", "itertools"):
             raise TraceError(
                 f"a compiled function takes from {name.rstrip(',')} ({type(value).__name__}): what "
@@ -218,15 +216,8 @@ class Looks:
             )
 
     def _referents(self, value: Any, name: str) -> None:
-        self._lead(value)
+        self._lead(value, name)
         self._parts([part for part in referents(value) if type(part) is not ModuleType], name)
-
-    def _mutable_referents(self, value: Any, name: str) -> None:
-        self.found.contain(places.REFERENTS, value, name)
-        self._referents(value, name)
-
-    def _closed(self, value: Any, name: str) -> None:
-        self._lead(value)
 
     # ---- objects and classes --------------------------------------------------------------------
 
@@ -240,22 +231,23 @@ class Looks:
             return
         parts: dict[str, Any] = {word: Asked(value, word) for word in shape.properties}
         if shape.slots:
-            parts.update(Slots(value).items())
+            parts.update(slots_of(value))
             self.found.contain(places.SLOTS, value, name, extra=shape.extra)
         if own is not None or (shape.is_users and not shape.slots):
             place = self.found.contain(places.ATTRIBUTES, value, name, extra=shape.extra)
             place.filled = shape.filled
             parts.update(own or {})
         if not shape.is_users:
-            self._lead(value)
+            self._lead(value, name)
             if shape.is_open:
-                shape.extra.update([word for word, part in parts.items() if is_held(word, part)])
+                shape.extra.update(LINKS & parts.keys())  # and what is there to be called by it
+                shape.extra.update([word for word in parts if type(parts[word]) in _CALLED])
         self._waiting.append((parts, name, shape.extra))
 
     def _class(self, value: type, name: str) -> None:
         """Look at a class that the code has at hand, hence may call."""
         self._shape(value)
-        self._lead(value)
+        self._lead(value, name)
         for word in _MAKING:
             made = next((vars(each)[word] for each in value.__mro__ if word in vars(each)), None)
             self.thing(made, f"{value.__name__}.{word}")
@@ -301,19 +293,20 @@ _WHOLE: list[tuple[Any, str]] = [  # nothing else is to be seen there
     (functools._lru_cache_wrapper, "_cached"),
     ((operator.attrgetter, operator.methodcaller), "_words_of_getter"),
     (np.void, "_bytes"),
-    (np.generic, "_closed"),
+    (np.generic, "_lead"),
     ((Random, np.random.Generator, np.random.RandomState), "_dice"),
     (weakref.ref, "_weak"),
     (ContextVar, "_variable"),
     (threading.local, "_local"),
-    (_HOLLOW, "_closed"),
+    (_HOLLOW, "_lead"),
 ]
 _CONTAINERS: list[tuple[Any, str]] = [  # those of users may have attributes besides
     (list, "_list"),
     (dict, "_dict"),
     (set, "_set"),
     (deque, "_deque"),
-    ((tuple, frozenset), "_fixed"),
+    (tuple, "_tuple"),
+    (frozenset, "_frozenset"),
     (np.ndarray, "_array"),
     ((array, bytearray, memoryview), "_bytes"),
 ]
@@ -338,6 +331,6 @@ def looks_into(kind: type) -> Iterator[str]:
     elif module_of(kind) in _WRAPPING:
         yield "_referents"
     elif module_of(kind) in _SHOWING:
-        yield "_mutable_referents"
+        yield from ("_changing", "_referents")
     else:  # Python's own, not made to hold things: only what the code mentions
         yield "_attributes"

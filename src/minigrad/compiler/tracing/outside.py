@@ -42,24 +42,15 @@ _OUTSIDE: dict[str, str | dict[str, str]] = {
     **dict.fromkeys(["subprocess", "multiprocessing"], _PROCESS),
     **dict.fromkeys(["threading", "concurrent", "queue", "asyncio"], _THREADS),
 }
-# The modules of C code that some of these are made of.
-_OTHER_NAMES = {
-    "_io": "io",
-    "posix": "os",
-    "nt": "os",
-    "_random": "random",
-    "_socket": "socket",
-    "_thread": "threading",
-    "_queue": "queue",
-    "_datetime": "datetime",
-}
+# The modules of C code that some of these are made of; others are called _io, for io.
+_OTHER_NAMES = {"posix": "os", "nt": "os", "_thread": "threading"}
 # Of threads: the attributes of a `local` are watched, and locks have nothing to tell.
 _HARMLESS = {"local", "_local", "lock", "Lock", "RLock", "Condition", "Semaphore", "Event"}
 
 
 def leads_outside(module: str, name: str) -> str | None:
     """Say where a name of a module leads, if that is outside; None if it is not."""
-    module = _OTHER_NAMES.get(module, module)
+    module = _OTHER_NAMES.get(module, module.removeprefix("_"))
     row = _OUTSIDE.get(module, _OUTSIDE.get(module.split(".", maxsplit=1)[0]))
     where = row if isinstance(row, str) else (row or {}).get(name)
     if where is None or name in _HARMLESS:

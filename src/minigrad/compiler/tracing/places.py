@@ -8,6 +8,7 @@ there is ever called, asked for an attribute, or compared by a rule of its own.
 from __future__ import annotations
 
 import gc
+import operator
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -92,10 +93,6 @@ def _token(thing: Any) -> Any:
     return (kind, repr(thing)) if kind in _NUMBERS or kind in _TEXTS else id(thing)
 
 
-def _no_smaller(now: Any, then: Any) -> bool:
-    return bool(now[0] >= then[0])
-
-
 # ---- what lies in a place ------------------------------------------------------------------------
 
 
@@ -109,60 +106,42 @@ def referents(thing: Any) -> tuple[Any, ...]:
     return tuple(gc.get_referents(thing))
 
 
-def inside(cell: CellType) -> Any:
-    """What is in a cell of a closure."""
+def in_cell(cell: CellType) -> tuple[Any, ...]:
+    """What is in a cell of a closure, if anything is."""
     try:
-        return cell.cell_contents
+        return (cell.cell_contents,)
     except ValueError:  # not filled yet
-        return MISSING
-
-
-def _in_cell(cell: CellType) -> tuple[Any, ...]:
-    content = inside(cell)
-    return () if content is MISSING else (content,)
+        return ()
 
 
 def _in_function(function: FunctionType) -> tuple[Any, ...]:
-    return (
-        function.__defaults__,
-        function.__kwdefaults__,
-        function.__code__,
-        *pairs(attributes_of(function) or {}),
-    )
+    fixed = (function.__defaults__, function.__kwdefaults__, function.__code__)
+    return (*fixed, *_own_pairs(function))
+
+
+def _own_pairs(thing: Any) -> tuple[Any, ...]:
+    return pairs(attributes_of(thing) or {})
 
 
 def _in_object(thing: Any) -> tuple[Any, ...]:
-    return (type(thing), *pairs(attributes_of(thing) or {}))
+    return (type(thing), *_own_pairs(thing))
 
 
 def _in_class(kind: type) -> tuple[Any, ...]:
     return (type.__getattribute__(kind, "__mro__"), *pairs(type.__dict__["__dict__"].__get__(kind)))
 
 
+def slots_of(thing: Any) -> Iterator[tuple[str, Any]]:
+    """The attributes of an object that has no dict for them; those not filled are left out."""
+    for kind in type(thing).__mro__:
+        for word, part in vars(kind).items():
+            if type(part) is MemberDescriptorType:
+                with suppress(AttributeError):  # not filled yet
+                    yield word, part.__get__(thing)
+
+
 def _in_slots(thing: Any) -> tuple[Any, ...]:
-    return (type(thing), *[part for pair in Slots(thing).items() for part in pair])
-
-
-class Slots:
-    """The attributes of an object that has no dict for them."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def items(self) -> list[tuple[str, Any]]:
-        """List their names and what they mean; those not filled are left out."""
-        return list(self._filled())
-
-    def _filled(self) -> Iterator[tuple[str, Any]]:
-        for kind in type(self.value).__mro__:
-            for word, part in vars(kind).items():
-                if type(part) is MemberDescriptorType:
-                    with suppress(AttributeError):  # not filled yet
-                        yield word, part.__get__(self.value)
-
-
-def _bare_values(values: Any) -> tuple[Any, ...]:
-    return tuple([pairs(attributes_of(value) or {}) for value in values])
+    return (type(thing), *[part for pair in slots_of(thing) for part in pair])
 
 
 def _living(ref: Any) -> int | None:
@@ -203,19 +182,19 @@ SET = Kind("r", tuple, referents, alike=_same_set)
 REFERENTS = Kind("r", referents)
 ARRAY = Kind("b", lambda array: array.copy(), alike=_same_array)
 BYTES = Kind("b", lambda buffer: memoryview(buffer).tobytes())
-CELL = Kind("x", _in_cell)
+CELL = Kind("x", in_cell)
 FUNCTION = Kind("f", _in_function, head=3)
 ATTRIBUTES = Kind("a", _in_object, head=1)
 SLOTS = Kind("r", _in_slots, referents, head=1)
 NAMED = Kind("d", pairs, head=0)
 CLASS = Kind("c", _in_class, head=1, operators=True)
 LABELS = Kind("?", lambda values: tuple([value.label for value in values]))
-BARE = Kind("v", _bare_values, tuple)
+BARE = Kind("v", lambda values: tuple(map(_own_pairs, values)), tuple)
 WEAK = Kind("?", lambda ref: (_living(ref),))
 ASKED = Kind("?", lambda asked: (asked.answer(),))
 VARIABLE = Kind("?", lambda variable: (ContextVar.get(variable, MISSING),))
 LOCAL = Kind("?", lambda local: (None, *pairs(vars(local))), head=1)
-RESULTS = Kind("?", lambda cached: (cached.cache_info().currsize,), alike=_no_smaller)
+RESULTS = Kind("?", lambda cached: (cached.cache_info().currsize,), alike=operator.ge)
 
 
 class Place:
@@ -237,14 +216,13 @@ class Place:
         """Look closer: None if something has changed, else what `quick.h` should compare with."""
         kind = self.kind
         quick = None if kind.quick is None else kind.quick(self.thing)
-        then, now = self.then, kind.look(self.thing)
-        a, b = now, then
+        a, b = now, then = kind.look(self.thing), self.then
         if kind.head is not None:
             a, b = self._that_matter(now, then, mentioned)
         if not kind.alike(a, b):
             return None
         if kind.way == "b" or (kind.alike is _alike and not _flat(a, b)):
-            return self.then if kind.quick is None else ()  # equal, but not for good
+            return then if kind.quick is None else ()  # equal, but not for good
         self.then = now
         return now if kind.quick is None else quick
 
@@ -261,13 +239,9 @@ class Place:
             return self.kind.operators and word[:2] == "__" and word not in _NOTES
 
         return [
-            (*x[:head], *sorted(filter(matters, table.items()), key=_named))
+            (*x[:head], *sorted(filter(matters, table.items()), key=lambda pair: str(pair[0])))
             for x, table in zip((now, then), tables, strict=True)
         ]
-
-
-def _named(pair: tuple[Any, Any]) -> str:
-    return str(pair[0])
 
 
 def _flat(now: Any, then: Any) -> bool:

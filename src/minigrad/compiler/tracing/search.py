@@ -9,20 +9,19 @@ Start at `Search.thing`.
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from ...errors import TraceError
 from . import places
 from .looks import Finds, Looks, looks_into
 from .outside import leads_outside, names_outside
-from .places import MISSING, inside
+from .places import MISSING, in_cell
 from .shapes import (
     LINKS,
     PLAIN,
-    Shape,
     fields_of,
     is_our_function,
     is_users_module,
@@ -31,7 +30,7 @@ from .shapes import (
     module_of,
 )
 from .unchanged import attributes_of
-from .words import Mentions, words_of
+from .words import GLOBAL_TEXT, MODULE_TEXT, words_of
 
 _LIMIT = 5_000_000  # things looked at
 _RANDOM = {"random", "numpy.random"}
@@ -41,22 +40,13 @@ class Search(Looks):
     """One search; it goes on until no code mentions anything new."""
 
     def __init__(self, found: Finds) -> None:
-        self.found = found
+        super().__init__(found)
         self.outside: set[str] = set()  # what cannot be followed
         self.late: set[str] = set()  # modules that the code imports and that are not there yet
-        self._seen: dict[Any, Any] = {}  # things by id; kept alive, so that ids stay theirs
         self._budget = _LIMIT
         self._known: set[tuple[int, str]] = set()  # words by namespace
         self._looks: dict[type, list[Callable[[Any, str], None]]] = {}
-        self._mentions = Mentions()
         self._spaces: dict[int, FunctionType] = {}  # a function for each namespace
-        self._modules: dict[int, tuple[ModuleType, set[str]]] = {}  # and the words looked up
-        self._strange: set[str] = set()  # other modules
-        self._compiled: list[tuple[dict[str, Any], set[str]]] = []  # their attributes
-        self._waiting: list[tuple[dict[str, Any], str, set[str]]] = []  # attributes, if mentioned
-        self._shapes: dict[type, Shape] = {}
-        self._classes: set[type] = set()
-        self._values: list[list[Any]] = []  # Values without attributes of their own
 
     # ---- the whole of it ------------------------------------------------------------------------
 
@@ -103,9 +93,8 @@ class Search(Looks):
 
     def may_draw(self) -> bool:
         """Tell whether the code may draw random numbers from what everybody draws from."""
-        mentions = self._mentions
-        named = "random" in mentions.attributes or "random" in mentions.globals
-        return named or mentions.everything() or not _RANDOM.isdisjoint(self._strange)
+        may_name_it = self._mentions.any_of({"random"}) or self._mentions.everything()
+        return may_name_it or not _RANDOM.isdisjoint(self._strange)
 
     def thing(self, value: Any, name: str) -> None:
         """Look into a thing that is known to be there."""
@@ -116,10 +105,9 @@ class Search(Looks):
             return
         self._seen[id(value)] = value
         self._spend(1, name)
-        looks = self._looks.get(kind)
-        if looks is None:
-            looks = self._looks[kind] = [getattr(self, look) for look in looks_into(kind)]
-        for look in looks:
+        if kind not in self._looks:
+            self._looks[kind] = [getattr(self, look) for look in looks_into(kind)]
+        for look in self._looks[kind]:
             look(value, name)
 
     # ---- code -----------------------------------------------------------------------------------
@@ -130,12 +118,16 @@ class Search(Looks):
     def _function(self, function: FunctionType, name: str, is_users: bool) -> None:
         code = function.__code__
         for cell, free in zip(function.__closure__ or (), code.co_freevars, strict=True):
-            value = inside(cell)
-            if is_users or not isinstance(value, weakref.WeakKeyDictionary):  # a cache
-                self._cell(cell, free)
+            content = in_cell(cell)
+            is_cache = not is_users and WeakKeyDictionary in map(type, content)
+            if id(cell) not in self._seen and not is_cache:
+                self._seen[id(cell)] = cell
+                self.found.contain(places.CELL, cell, free)
+                for value in content:
+                    self.thing(value, free)
         own = attributes_of(function) or {}
         if not is_users:
-            self._lead(function)
+            self._lead(function, name)
             self._parts([own[word] for word in LINKS & own.keys()], name)
             return
         self.found.contain(places.FUNCTION, function, name, extra=set())
@@ -150,12 +142,6 @@ class Search(Looks):
         self._look_up(function, words.globals)
         for module in sorted(words.modules):
             self._imported(module, function.__globals__)
-
-    def _cell(self, cell: CellType, name: str) -> None:
-        if id(cell) not in self._seen:
-            self._seen[id(cell)] = cell
-            self.found.contain(places.CELL, cell, name)
-            self.thing(inside(cell), name)
 
     def _look_up(self, function: FunctionType, words: Iterable[str]) -> None:
         """Look at what words mean to a function, and so to others of its module."""
@@ -193,20 +179,17 @@ class Search(Looks):
     def _follow_modules(self) -> bool:
         """Look up what words mean in the modules that were found; tell whether any was new."""
         mentions = self._mentions
-        if mentions.globals_by_text():
+        if mentions.any_of(GLOBAL_TEXT):
             for function in list(self._spaces.values()):
                 self._look_up(function, mentions.texts & function.__globals__.keys())
-        if mentions.modules_by_text():
+        if mentions.any_of(MODULE_TEXT):
             for name in sorted(mentions.texts & sys.modules.keys()):
                 self.thing(sys.modules[name], name)
         words, survives = mentions.words(), mentions.survive()
         found = False
         for space, known in self._compiled:
-            fresh = {word for word in words if word in space and word[0] != "_"} - known
-            known.update(fresh)
-            for word in sorted(fresh):
-                found = True
-                self.thing(self._meaning(space, word), word)
+            fresh = {word for word in words if word in space and word[0] != "_"}
+            found |= self._look_up_fresh(space, fresh, known)
         for module, known in list(self._modules.values()):
             space = attributes_of(module) or {}
             fresh = {word for word in words if word in space}
@@ -214,16 +197,19 @@ class Search(Looks):
                 fresh = {word for word in fresh if type(space[word]) in PLAIN}
             elif survives or "__getattr__" in space:
                 fresh = words | {"__getattr__"}
-            fresh -= known
-            known.update(fresh)
-            for word in sorted(fresh):
-                found = True
-                self.thing(self._meaning(space, word), word)
+            found |= self._look_up_fresh(space, fresh, known)
         return found
+
+    def _look_up_fresh(self, space: dict[str, Any], words: set[str], known: set[str]) -> bool:
+        fresh = sorted(words - known)
+        known.update(fresh)
+        for word in fresh:
+            self.thing(self._meaning(space, word), word)
+        return bool(fresh)
 
     # ---- limits ---------------------------------------------------------------------------------
 
-    def _lead(self, value: Any) -> None:
+    def _lead(self, value: Any, name: str) -> None:
         """Remember a thing of others if it leads outside."""
         kind = type(value)
         if kind is not FunctionType and kind is not BuiltinFunctionType:

@@ -10,7 +10,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Iterator
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, NoneType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, NoneType
 from typing import Any
 
 from ...core.names import PACKAGE, is_ours
@@ -99,11 +99,6 @@ def is_a_dataclass_own(kind: type, part: Any) -> bool:
     return bool(made.__code__.co_filename == "<string>")
 
 
-def is_held(word: str, part: Any) -> bool:
-    """Tell whether an attribute of a stranger is there to be called by it."""
-    return word in LINKS or type(part) in (FunctionType, MethodType)
-
-
 # ---- whose is it? --------------------------------------------------------------------------------
 
 
@@ -129,31 +124,24 @@ def is_users_space(space: dict[str, Any]) -> bool:
 
 def is_users_module(name: str) -> bool:
     """Tell the same of a module."""
-    return not _is_strange(name, _file_of(name))
+    return not _is_strange(name, (attributes_of(sys.modules.get(name)) or {}).get("__file__"))
 
 
 def is_users_class(kind: type) -> bool:
     """Tell the same of a class."""
     if not kind.__flags__ & _IS_MADE_BY_PYTHON:
         return False
-    module = module_of(kind)
-    if module == "builtins":  # made by code without a module
-        return True
-    return not _is_strange(module, _file_of(module))
-
-
-def _file_of(module: str) -> Any:
-    found = sys.modules.get(module)
-    return None if found is None else (attributes_of(found) or {}).get("__file__")
+    module = module_of(kind)  # "builtins": made by code without a module
+    return module == "builtins" or is_users_module(module)
 
 
 def is_open(kind: type) -> bool:
     """Tell whether the attributes of its instances are a user's matter."""
     for each in kind.__mro__:
-        top = module_of(each).split(".", maxsplit=1)[0]
-        if is_users_class(each) or module_of(each) in _HOLDING or is_ours(module_of(each)):
+        module = module_of(each)
+        if is_users_class(each) or module in _HOLDING or is_ours(module):
             return True
-        if top not in sys.stdlib_module_names:  # installed from elsewhere
+        if module.split(".", maxsplit=1)[0] not in sys.stdlib_module_names:  # from elsewhere
             return True
     return False
 

@@ -13,7 +13,7 @@ import sys
 from functools import lru_cache
 from types import CodeType, FrameType
 
-from ...core.names import is_ours
+from .shapes import is_users_space
 
 _NOTHING = {"PUSH_NULL", "CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "COPY_FREE_VARS", "MAKE_CELL"}
 # Who shows texts, and nothing else: whatever else is called may keep them.
@@ -42,19 +42,11 @@ def shown_at() -> str:
     "" if there is none: something depends on the text.
     """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not _is_users(frame):
+    while frame is not None and not is_users_space(frame.f_globals):
         frame = frame.f_back  # the logging module writes texts for others
     if frame is None or not _is_dropped(frame.f_code, frame.f_lasti):
         return ""
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def _is_users(frame: FrameType) -> bool:
-    module = str(frame.f_globals.get("__name__", ""))
-    top = module.split(".", maxsplit=1)[0]
-    if is_ours(module) or (top in sys.stdlib_module_names and top != "__main__"):
-        return False
-    return "site-packages" not in frame.f_code.co_filename
 
 
 def is_formatting() -> bool:

@@ -12,13 +12,8 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-_GLOBAL = {
-    "LOAD_GLOBAL",
-    "LOAD_NAME",
-    "LOAD_FROM_DICT_OR_GLOBALS",
-    "STORE_GLOBAL",
-    "DELETE_GLOBAL",
-}
+_GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+_GLOBAL |= {"STORE_GLOBAL", "DELETE_GLOBAL"}
 _OWN = {"STORE_NAME", "DELETE_NAME"}  # in the body of a class
 _EQUAL = {"==", "!="}
 _SAFE = {"LOAD_CONST", "LOAD_SMALL_INT"}  # a number or a text, which compares as itself
@@ -29,8 +24,8 @@ _REACHING |= {"format_map", "getattr_static", "getmembers"}
 # attributes, globals and modules that it has as texts,
 _BY_TEXT = _REACHING | {"hasattr", "setattr", "methodcaller", "globals", "locals"}
 _BY_TEXT |= {"__getattr__", "__getattribute__", "__setattr__"}
-_GLOBAL_TEXT = {"globals", "locals", "vars", "eval", "exec", "__globals__"}
-_MODULE_TEXT = {"import_module", "__import__", "modules"}
+GLOBAL_TEXT = {"globals", "locals", "vars", "eval", "exec", "__globals__"}
+MODULE_TEXT = {"import_module", "__import__", "modules"}
 # all fields of a dataclass, an attribute that somebody may have set on a Value,
 _COPYING = {"replace", "fields", "deepcopy", "copy"}
 _ASKING = {"getattr", "hasattr", "vars"}
@@ -95,45 +90,33 @@ class Mentions(Words):
 
     def add(self, words: Words) -> None:
         """Take in what one more function mentions."""
-        self.globals.update(words.globals)
-        self.by_name |= words.by_name
-        self.attributes |= words.attributes
-        self.texts |= words.texts
-        self.compares |= words.compares
-        self.matches |= words.matches
-        self.survives |= words.survives
-        self.reads_labels |= words.reads_labels
+        own = vars(self)
+        for name, found in vars(words).items():
+            own[name] |= found
 
-    def _any(self, names: set[str]) -> bool:
+    def any_of(self, names: set[str]) -> bool:
+        """Tell whether one of these names is mentioned, by itself or as an attribute."""
         return not (names.isdisjoint(self.attributes) and names.isdisjoint(self.globals))
 
     def everything(self) -> bool:
         """Tell whether the code may reach any attribute."""
-        return self._any(_REACHING)
+        return self.any_of(_REACHING)
 
     def words(self) -> set[str]:
         """The attributes that it mentions, or may mean by a text."""
-        return self.attributes | self.texts if self._any(_BY_TEXT) else self.attributes
-
-    def globals_by_text(self) -> bool:
-        """Tell whether it may mean globals by texts."""
-        return self._any(_GLOBAL_TEXT)
-
-    def modules_by_text(self) -> bool:
-        """Tell the same of modules."""
-        return self._any(_MODULE_TEXT)
+        return self.attributes | self.texts if self.any_of(_BY_TEXT) else self.attributes
 
     def compare(self) -> bool:
         """Tell whether dataclasses may be compared or copied, field by field."""
-        return self.compares or self._any(_COPYING)
+        return self.compares or self.any_of(_COPYING)
 
     def ask(self) -> bool:
         """Tell whether it asks for attributes that may not be there."""
-        return bool(self.by_name) or self._any(_ASKING)
+        return bool(self.by_name) or self.any_of(_ASKING)
 
     def survive(self) -> bool:
         """Tell whether it goes on where an attribute is missing."""
-        return self.survives or bool(self.by_name) or self._any(_BY_TEXT | _SURVIVING)
+        return self.survives or bool(self.by_name) or self.any_of(_BY_TEXT | _SURVIVING)
 
 
 @lru_cache(maxsize=2048)
