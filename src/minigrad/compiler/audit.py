@@ -14,8 +14,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.backward import gradients_and_scale
 from ..core.modes import recording
@@ -54,14 +53,10 @@ class Schedule:
 
     def __init__(self, mode: Any) -> None:
         self.mode = mode
-        self.left = _FIRST
+        self.left = _NEVER if mode is False else 1 if mode == "always" else _FIRST
         self.count = 0  # audits so far
         self.cost = 0.0  # seconds that one takes; until the first, what the trace took
         self.is_timed = False
-        if mode is False:
-            self.left = _NEVER
-        elif mode == "always":
-            self.left = 1
 
     def traced(self, spec: Specialization) -> None:
         """A new program is there."""
@@ -90,18 +85,16 @@ class Schedule:
         if spec.nodes > _TOO_LARGE:
             return f"Not audited: {plural(spec.nodes, 'operation')} are too many to run again."
         often = "every call" if self.mode == "always" else f"at most {SHARE:.0%} of the time"
-        return (
-            f"Audited against the function itself: {often}, {plural(self.count, 'audit')} so far."
-        )
+        audits = plural(self.count, "audit")
+        return f"Audited against the function itself: {often}, {audits} so far."
 
 
-class Numbers:
+class Numbers(NamedTuple):
     """What a replay, or the function itself, came to."""
 
-    def __init__(self, results: Sequence[float], slopes: dict[int, float], scale: float) -> None:
-        self.results = list(results)
-        self.slopes = slopes  # of the first result, by id of the Value or place of the argument
-        self.scale = scale  # what rounding errors of the first result are relative to
+    results: Sequence[float]
+    slopes: dict[int, float]  # of the first result, by id of the Value or place of the argument
+    scale: float  # what rounding errors of the first result are relative to
 
 
 def measured(asked: Sequence[Purpose], spec: Specialization, flat: Flat) -> Numbers:
@@ -139,23 +132,15 @@ def difference(
     with recording():
         output = given.run(function)
     shape, results = Template.of(output, given.leaves)
-    if not spec.template.fits(shape, results):
+    if not spec.template.fits(shape, results) or len(results) != len(here.results):
         return "the function itself returns something of another structure"
-    theirs = _truth(results, spec, given, here)
-    if theirs is None:
-        return "the function itself returns something of another structure"
-    return _told(here, theirs)
+    return _told(here, _truth(results, spec, given, here))
 
 
-def _truth(
-    results: list[Any], spec: Specialization, given: StandIns, here: Numbers
-) -> Numbers | None:
-    if len(results) != len(here.results):
-        return None
+def _truth(results: list[Any], spec: Specialization, given: StandIns, here: Numbers) -> Numbers:
     numbers = [plain_number(x) for x in results]
     first = results[0] if results else None
-    if isinstance(first, TracedNumber):
-        first = first.node
+    first = first.node if isinstance(first, TracedNumber) else first
     if not isinstance(first, Value) or not here.slopes:
         return Numbers(numbers, {}, max(map(abs, numbers), default=0.0))
     captured = [value for value in spec.captured if id(value) in here.slopes]
@@ -207,8 +192,3 @@ def reasons(stale: Specialization, fresh: Specialization) -> str:
     if beyond:
         found.append(f"It may depend on {', '.join(beyond[:5])}, which nobody can watch.")
     return " ".join(found)
-
-
-def clock() -> float:
-    """Tell the time, in seconds."""
-    return perf_counter()

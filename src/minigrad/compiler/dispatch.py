@@ -14,6 +14,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from ..core.names import is_ours
@@ -22,7 +23,7 @@ from ..core.writeback import flush_writebacks
 from ..errors import AuditError, GuardError, TraceError
 from ..scalar import Value
 from .arguments.structure import Expected, Flat, OpenNumber, flat_call, same_call
-from .audit import Schedule, agree, clock, difference, measured, mode_of, reasons
+from .audit import Schedule, agree, difference, measured, mode_of, reasons
 from .machine import GuardFailed, NotFinite
 from .specialization import Specialization, exactly, specialize
 from .tracing.trace import collector_off, turn
@@ -320,13 +321,13 @@ class Dispatcher:
         """Run one way, with a look at the clock, and with an audit if that is due."""
         spent = None
         if self.audit.is_due(spec):
-            started = clock()
+            started = perf_counter()
             if self._is_stale(spec, flat):
                 raise GuardFailed  # with a warning; it is traced again
-            spent = clock() - started
-        started = clock()
+            spent = perf_counter() - started
+        started = perf_counter()
         done = exactly(run, spec, flat)
-        self.audit.took(clock() - started, spent)
+        self.audit.took(perf_counter() - started, spent)
         return done
 
     def _is_stale(self, spec: Specialization, flat: Flat) -> bool:

@@ -43,15 +43,12 @@ class Jacobian:
         """Return the derivatives of a result."""
         block = result // _BLOCK
         if block not in self._blocks:
-            self._blocks[block] = self._rows_of(block)
+            try:
+                self._blocks[block] = self._computed(self._spec, block)
+            except NotFinite:
+                self._blocks[block] = self._computed(self._spec.exactly(), block)
         found: list[float] = self._blocks[block][result % _BLOCK].tolist()
         return found
-
-    def _rows_of(self, block: int) -> Any:
-        try:
-            return self._computed(self._spec, block)
-        except NotFinite:
-            return self._computed(self._spec.exactly(), block)
 
     def _computed(self, spec: Specialization, block: int) -> Any:
         machine = spec.machine(_ROWS)
