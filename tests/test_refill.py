@@ -9,9 +9,8 @@ from trees import trees
 
 import minigrad
 from minigrad import Value
-from minigrad.compiler.arguments.containers import apart
 from minigrad.compiler.arguments.refill import refill
-from minigrad.compiler.arguments.structure import Expected, flat_call, same_call
+from minigrad.compiler.arguments.structure import Expected, apart, flat_call, same_call
 
 
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32, np.int64, int, np.uint8])

@@ -134,7 +134,7 @@ def difference(
     shape, results = Template.of(output, given.leaves)
     if not spec.template.fits(shape, results) or len(results) != len(here.results):
         return "the function itself returns something of another structure"
-    return _told(here, _truth(results, spec, given, here))
+    return _differing(here, _truth(results, spec, given, here))
 
 
 def _truth(results: list[Any], spec: Specialization, given: StandIns, here: Numbers) -> Numbers:
@@ -154,10 +154,10 @@ def _truth(results: list[Any], spec: Specialization, given: StandIns, here: Numb
 
 def agree(a: Numbers, b: Numbers) -> bool:
     """Tell whether two programs came to the same."""
-    return len(a.results) == len(b.results) and not _told(a, b)
+    return len(a.results) == len(b.results) and not _differing(a, b)
 
 
-def _told(here: Numbers, there: Numbers) -> str:
+def _differing(here: Numbers, there: Numbers) -> str:
     """Say which numbers differ beyond rounding."""
     scale = there.scale if math.isfinite(there.scale) else 0.0
     for k, (x, y) in enumerate(zip(here.results, there.results, strict=True)):
@@ -188,7 +188,6 @@ def reasons(stale: Specialization, fresh: Specialization) -> str:
     if moved:
         shown = ", ".join(f"{x:g} is {y:g} now" for x, y in moved[:3])
         found.append(f"Of the numbers that were frozen, {shown}.")
-    beyond = fresh.environment.cannot_follow
-    if beyond:
+    if beyond := fresh.environment.cannot_follow:
         found.append(f"It may depend on {', '.join(beyond[:5])}, which nobody can watch.")
     return " ".join(found)

@@ -11,34 +11,28 @@ from .specialization import Specialization
 
 def described(spec: Specialization, name: str) -> str:
     """Say in words what became of a function."""
-    program = spec.program
-    kinds = Counter(step.kind for step in program.instructions)
+    program, instructions = spec.program, spec.program.instructions
     lines = [
         f"{name}: {plural(spec.nodes, 'scalar operation')} became "
-        f"{plural(len(program.instructions), 'instruction')}, run by "
-        f"{spec.backend.words}."
+        f"{plural(len(instructions), 'instruction')}, run by {spec.backend.words}."
     ]
-    for step in program.instructions:
+    for step in instructions:
         if step.kind == "mm":
             m, n, k = step.shape
             start = ", with a term to start from" if len(step.args) > 2 else ""
             lines.append(f"  a matrix product, {m}×{k} times {k}×{n}{start}")
-    for kind, count in kinds.items():
+    for kind, count in Counter(step.kind for step in instructions).items():
         if kind != "mm":
-            rows = sum(step.shape[0] for step in program.instructions if step.kind == kind)
+            rows = sum(step.shape[0] for step in instructions if step.kind == kind)
             lines.append(f"  {count} × {KINDS[kind].words or kind}, {rows:,} results in all")
-    gathered = sum(
-        ref.rows is not None or ref.cells is not None
-        for step in program.instructions
-        for ref in step.args
-    )
+    operands = [ref for step in instructions for ref in step.args]
+    gathered = sum(ref.rows is not None or ref.cells is not None for ref in operands)
     lines.append(f"  {gathered} operands are gathered by index, all others lie in strides")
     lines.append(
         f"Inputs: {program.parameters:,} captured Values, read afresh at each call; "
         f"{program.inputs - program.parameters:,} numbers from the arguments."
     )
-    watched = spec.environment.watched()
-    if watched:
+    if watched := spec.environment.watched():
         lines.append(f"Watched, and checked at each call: {', '.join(watched)}.")
     if program.guards:
         lines.append(f"Guards ({len(program.guards)}), checked at each call:")
@@ -47,7 +41,6 @@ def described(spec: Specialization, name: str) -> str:
             lines.append(f"  … and {len(program.guards) - 10} more")
     else:
         lines.append("No guards: every call with arguments of this structure takes this way.")
-    beyond = spec.environment.cannot_follow
-    if beyond:
+    if beyond := spec.environment.cannot_follow:
         lines.append(f"Frozen, and nobody can check it: {', '.join(beyond)}.")
     return "\n".join(lines)

@@ -17,15 +17,8 @@ class Gradients(Mapping[Value, float]):
     """
 
     __slots__ = (
-        "_by_value",
-        "_kept",
-        "_key",
-        "_of_args",
-        "_skipped",
-        "_sources",
-        "_trees",
-        "numbers",
-        "parameters",
+        *("_by_value", "_kept", "_key", "_of_args", "_skipped", "_sources", "_trees"),
+        *("numbers", "parameters"),
     )
 
     def __init__(

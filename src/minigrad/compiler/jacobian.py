@@ -8,7 +8,7 @@ derivatives, and the first that is asked computes a block of rows at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -88,10 +88,6 @@ class Row(Sequence[float]):
     def __iter__(self) -> Iterator[float]:
         return iter(self._of.of(self._result))
 
-    @overload
-    def __getitem__(self, at: int) -> float: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[float]: ...
     def __getitem__(self, at: Any) -> Any:
         return self._of.of(self._result)[at]
 

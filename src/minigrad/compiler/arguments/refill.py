@@ -77,14 +77,7 @@ def _put_whole(tree: Any, x: Any, at: int) -> int:
 
 
 def _refill_sequence(
-    tree: Any,
-    kind: Any,
-    key: tuple[Any, ...],
-    x: Any,
-    numbers: Any,
-    at: int,
-    sources: list[Any],
-    other: Other,
+    tree: Any, kind: Any, key: Any, x: Any, numbers: Any, at: int, sources: list[Any], other: Other
 ) -> int:
     if key[0] is not kind:
         return -1
@@ -131,13 +124,7 @@ def _is_taken_for(part: Any, kind: Any) -> bool:
 
 
 def _refill_dict(
-    tree: Any,
-    key: tuple[Any, ...],
-    x: Any,
-    numbers: Any,
-    at: int,
-    sources: list[Any],
-    other: Other,
+    tree: Any, key: Any, x: Any, numbers: Any, at: int, sources: list[Any], other: Other
 ) -> int:
     if key[0] is not dict:
         return -1

@@ -18,7 +18,7 @@ from ...errors import TraceError
 from ...scalar import Value
 from ..tracing.places import in_cell, slots_of
 from ..tracing.proxies import TracedNumber
-from .containers import apart
+from .structure import apart
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None))
 _COPIED = (np.ndarray, set, bytearray)  # what a caller may change

@@ -32,18 +32,15 @@ from .lifted import Argument
 from .proxies import EXACT, TraceContext, TracedNumber, plain_number
 
 # What math's functions ask of their argument: they raise where a program would go on with nan.
-_ANY: Callable[[Any], Any] = lambda x: True  # noqa: E731
-_FINITE: Callable[[Any], Any] = lambda x: abs(x) < inf  # noqa: E731
+_MAY_OVERFLOW = ("exp", "expm1", "sinh", "cosh")
 _DOMAINS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("tanh", "atan", "erf", "erfc", "fabs"), _ANY),
-    **dict.fromkeys(("sin", "cos", "tan"), _FINITE),
-    **dict.fromkeys(("exp", "expm1", "sinh", "cosh"), _ANY),
+    **dict.fromkeys(("tanh", "atan", "erf", "erfc", "fabs", *_MAY_OVERFLOW), lambda x: True),
+    **dict.fromkeys(("sin", "cos", "tan"), lambda x: abs(x) < inf),
     **dict.fromkeys(("asin", "acos"), lambda x: abs(x) <= 1),
     "log": lambda x: x > 0,
     "log1p": lambda x: x > -1,
     "sqrt": lambda x: x >= 0,
 }
-_MAY_OVERFLOW = ("exp", "expm1", "sinh", "cosh")
 
 
 @contextmanager
@@ -88,10 +85,9 @@ def _has_a_float(x: Any) -> bool:
     return is_number(x) and not (isinstance(x, int) and abs(x) > EXACT)
 
 
-# ---- max and min ---------------------------------------------------------------------------------
-
-
 def _chooser(flip: Callable[[Any], Any]) -> Any:
+    """For `max`, and with the signs flipped for `min`."""
+
     def opened(context: TraceContext, plain: Any) -> Any:
         def choose(*arguments: Any, **options: Any) -> Any:
             if options or not arguments:
@@ -111,9 +107,6 @@ def _chooser(flip: Callable[[Any], Any]) -> Any:
         return choose
 
     return opened
-
-
-# ---- sum -----------------------------------------------------------------------------------------
 
 
 def _adder(context: TraceContext, plain: Any) -> Any:
@@ -218,10 +211,9 @@ def _as_json(context: TraceContext, plain: Any) -> Any:
     return default
 
 
-# ---- randomness without a state ------------------------------------------------------------------
-
-
 def _drawn(is_unseeded: Callable[..., bool], given: Callable[[Any], Any] = lambda x: x) -> Any:
+    """For sources of randomness that have no state to look at."""
+
     def opened(context: TraceContext, plain: Any) -> Any:
         def draw(*arguments: Any, **options: Any) -> Any:
             if context.is_here() and not options and is_unseeded(*arguments):

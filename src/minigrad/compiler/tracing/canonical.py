@@ -119,9 +119,7 @@ def canonical(entries: Any, ends: Sequence[int], as_written: bool = False) -> Ca
         same[k] = k
     for k in range(count):
         op = code[k]
-        if uses[k] == 0 or op < 0:
-            continue
-        if inside[k]:
+        if uses[k] == 0 or op < 0 or inside[k]:
             continue
         if op in (_ADD, _SUM):
             _add_sum(entries, k, zero, inside, stack, level, same, work)

@@ -51,8 +51,10 @@ class Environment:
 
     def changed(self) -> str | None:
         """Name something that is not what it was, or return None."""
-        if self.search is not None:
-            self._look_at_arrivals(self.search)
+        if self.search is not None and not self.search.late.isdisjoint(sys.modules):
+            with _arriving:
+                self.search.arrivals()
+                self.finish(self.search)
         at = first_moved(self.spaces, self.words, self.meant, MISSING, 0)
         while at >= 0:
             now = self.spaces[at].get(self.words[at], MISSING)
@@ -75,20 +77,16 @@ class Environment:
         known = {
             word
             for space, word, value in zip(self.spaces, self.words, self.meant, strict=True)
-            if not is_ours(space.get("__name__"))
-            and space is not vars(builtins)
-            and value is not MISSING
-            and not issubclass(type(value), ModuleType)
+            if not is_ours(space.get("__name__")) and space is not vars(builtins)
+            if value is not MISSING and not issubclass(type(value), ModuleType)
         }
-        return sorted(
-            known | {place.name for place in self.places if type(place.thing) is CellType}
-        )
+        cells = {place.name for place in self.places if type(place.thing) is CellType}
+        return sorted(known | cells)
 
     def thrown(self) -> bytes:
         """Tell the state of everything that random numbers may come from."""
         common = (random, np.random) if self.may_draw else ()  # other threads draw from them too
-        own = [_state(die) for die in (*common, *self.dice)]
-        return pickle.dumps(own)
+        return pickle.dumps([_state(die) for die in (*common, *self.dice)])
 
     # ---- for the search -------------------------------------------------------------------------
 
@@ -113,12 +111,6 @@ class Environment:
         self.may_draw = search.may_draw()
         self.cannot_follow = sorted(search.outside)
         self.search = search if search.late else None
-
-    def _look_at_arrivals(self, search: Search) -> None:
-        if not search.late.isdisjoint(sys.modules):
-            with _arriving:
-                search.arrivals()
-                self.finish(search)
 
 
 _arriving = forked(threading.RLock())

@@ -384,23 +384,22 @@ class TracedBool(TracedNumber):
             self.context.guard(self.node, float(self.number), "a branch")
         return bool(self.number)
 
-    def _with(self, kind: str, other: Any, holds: bool) -> Any:
-        assert self.context is not None
-        node = other.node if isinstance(other, TracedBool) else float(bool(other))
+    def _with(self, kind: str, other: Any, compute: Any) -> Any:
+        if self.context is None or not isinstance(_number(other), bool):
+            return compute(self._concretise(), concrete(other))
+        holds = compute(self.number, _number(other))
+        node = other.node if isinstance(other, TracedBool) else float(other)
         both = self.context.special(kind, (self.node, node), float(holds))
         return TracedBool(self.context, both, holds, reach=1)
 
     def __and__(self, other: Any) -> Any:
-        if isinstance(other, Inverted):
-            other = other.condition.opposite()
-        if self.context is None or not isinstance(_number(other), bool):
-            return self._concretise() & concrete(other)
-        return self._with("and_", other, bool(self.number and _number(other)))
+        is_inverted = isinstance(other, Inverted)
+        return self._with(
+            "and_", other.condition.opposite() if is_inverted else other, operator.and_
+        )
 
     def __or__(self, other: Any) -> Any:
-        if self.context is None or not isinstance(_number(other), bool):
-            return self._concretise() | concrete(other)
-        return self._with("or_", other, bool(self.number or _number(other)))
+        return self._with("or_", other, operator.or_)
 
     __rand__, __ror__ = __and__, __or__
 

@@ -36,18 +36,12 @@ class Shape:
         self.is_users = is_users_class(kind)
         self.is_open = is_open(kind)
         self.is_ours = is_ours(module_of(kind)) and module_of(kind) not in _HOLDING
-        self.properties = [
-            word
-            for each in kind.__mro__
-            if is_ours(module_of(each)) and not issubclass(kind, Node)
-            for word, part in vars(each).items()
-            if type(part) is property
-        ]
+        ours = [vars(each) for each in kind.__mro__ if is_ours(module_of(each))]
+        ours = [] if issubclass(kind, Node) else ours
+        self.properties = [word for own in ours for word in own if type(own[word]) is property]
         self.slots = MemberDescriptorType in map(type, parts.values())
-        # What comes to life by itself, when it is first read.
-        self.filled = frozenset(
-            [word for word, part in parts.items() if type(part) is functools.cached_property]
-        )
+        cached = [word for word in parts if type(parts[word]) is functools.cached_property]
+        self.filled = frozenset(cached)  # what comes to life by itself, when it is first read
         self.extra: set[str] = set()  # attributes that matter though the code does not mention them
         for each in kind.__mro__:
             if module_of(each) in _HOLDING:
@@ -69,12 +63,8 @@ def _own_words(kind: type) -> set[str]:
 
 def fields_of(kind: type) -> list[str]:
     """The fields of a dataclass that == compares."""
-    return [
-        name
-        for each in kind.__mro__
-        for name, field in vars(each).get("__dataclass_fields__", {}).items()
-        if field.compare
-    ]
+    tables = [vars(each).get("__dataclass_fields__", {}) for each in kind.__mro__]
+    return [name for fields in tables for name in fields if fields[name].compare]
 
 
 def match_args(kind: type) -> Iterator[str]:

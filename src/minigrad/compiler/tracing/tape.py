@@ -214,14 +214,9 @@ class Entries:
         rest = list(ends)
         while rest:
             at = rest.pop()
-            if at not in seen:
+            if at not in seen and self.code[at] != stop:
                 seen.add(at)
-                if self.code[at] == stop:
-                    continue
-                if self.first[at] >= 0:
-                    rest.append(self.first[at])
-                    if self.second[at] >= 0:
-                        rest.append(self.second[at])
+                rest += [x for x in (self.first[at], self.second[at]) if x >= 0]
                 rest += self.more.get(at, ())
         return sorted(at for at in seen if self.code[at] == INPUT)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import get_ident
 from typing import Any
 
@@ -73,19 +73,14 @@ class StandIns:
 
     def run(self, function: Callable[..., Any]) -> Any:
         """Run the function, and whatever is compiled in it, as it is; `math` keeps numbers open."""
-        with turn() as is_ours, uncompiled():
-            if not is_ours:
-                return function(*self.args, **self.kwargs)
-            with patched(self, math):
-                return function(*self.args, **self.kwargs)
+        with turn() as is_ours, uncompiled(), patched(self, math) if is_ours else nullcontext():
+            return function(*self.args, **self.kwargs)
 
     def wholes(self) -> list[int]:
         """List the positions of whole numbers that were used as such."""
-        found: set[int] = set()
-        for node in self._used:
-            under = map(id, topological_order(node, Value._links))
-            found.update(self.whole[at] for at in under if at in self.whole)
-        return sorted(found)
+        orders = [topological_order(node, Value._links) for node in self._used]
+        under = {id(node) for order in orders for node in order}
+        return sorted(at for leaf, at in self.whole.items() if leaf in under)
 
     # ---- as the context --------------------------------------------------------------------------
 
