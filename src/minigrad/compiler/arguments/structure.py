@@ -123,9 +123,6 @@ def array_of(things: abc.Sequence[Any], shape: tuple[int, ...]) -> Any:
     return found.reshape(shape)
 
 
-# ---- flat and back ------------------------------------------------------------------------------
-
-
 class OpenNumber(Exception):  # noqa: N818 - a message between modules, nobody's mistake
     """An argument is a number that somebody follows: no program can follow it further."""
 

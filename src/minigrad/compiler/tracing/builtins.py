@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import starmap
 from math import inf
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,11 @@ def unpatch(start: int = 0) -> None:
     """Put back what was patched, or the part of it from `start` on."""
     _put(_plain[: start - 1 if start else None : -1])
     del _plain[start:]
+
+
+def stands_in(function: Any) -> bool:
+    """Tell whether it is one of those that stand in for others."""
+    return type(function) is FunctionType and function.__globals__ is globals()
 
 
 def _put(places: list[tuple[Any, str, Any]]) -> None:

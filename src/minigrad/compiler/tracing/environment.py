@@ -17,14 +17,14 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from types import CellType, FunctionType, ModuleType
+from types import CellType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ...core.names import is_ours
 from ...core.turns import forked
-from . import builtins as patches
+from .builtins import stands_in
 from .places import MISSING, Kind, Place, is_same
 from .search import Search
 from .unchanged import first_changed, first_moved
@@ -60,7 +60,7 @@ class Environment:
             now = self.spaces[at].get(self.words[at], MISSING)
             if is_same(now, self.meant[at]):
                 self.meant[at] = now
-            elif not _stands_in(now):
+            elif not stands_in(now):  # for a built-in, while another thread traces
                 return self.words[at]
             at = first_moved(self.spaces, self.words, self.meant, MISSING, at + 1)
         at = first_changed(self.ways, self.things, self.contents, 0)
@@ -120,11 +120,6 @@ def _state(die: Any) -> Any:
     if isinstance(die, np.random.Generator):
         return die.bit_generator.state
     return die.getstate() if hasattr(die, "getstate") else die.get_state()
-
-
-def _stands_in(now: Any) -> bool:
-    """Tell whether it stands in for a built-in while another thread traces; see `builtins.py`."""
-    return type(now) is FunctionType and now.__globals__ is vars(patches)
 
 
 def environment_of(function: Callable[..., Any], arguments: Sequence[Any] = ()) -> Environment:

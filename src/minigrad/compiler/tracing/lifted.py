@@ -5,6 +5,7 @@ An `Argument` is given to a function that is traced, a `Lifted` to one that is r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil, floor, trunc
 from typing import Any, NoReturn
 
@@ -20,17 +21,11 @@ class Stepped(Value):
     """What a float answers like a number also where it is a Value: steps have no slope."""
 
     context: Any = None  # who follows it, if anybody does
-
-    def _number(self) -> float:
-        """The number; asked while a function is traced, it leaves a guard."""
-        raise NotImplementedError
+    _number: Callable[[], float]  # asked while a function is traced, it leaves a guard
+    _compared: Callable[[], Any]  # what is compared in its place
 
     def _read(self) -> TracedNumber:
         return TracedNumber(self.context, self, self._fields()[0])
-
-    def _compared(self) -> Any:
-        """What is compared in its place."""
-        raise NotImplementedError
 
     @property
     def _traced_node(self) -> Value:

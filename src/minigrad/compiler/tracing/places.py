@@ -144,12 +144,6 @@ def _in_slots(thing: Any) -> tuple[Any, ...]:
     return (type(thing), *[part for pair in slots_of(thing) for part in pair])
 
 
-def _living(ref: Any) -> int | None:
-    """Tell what a weak reference leads to, without keeping it alive."""
-    thing = weakref.ref.__call__(ref)
-    return None if thing is None else id(thing)
-
-
 class Asked:
     """A property of one of our own objects, whose code is known to do nothing but compute."""
 
@@ -190,7 +184,7 @@ NAMED = Kind("d", pairs, head=0)
 CLASS = Kind("c", _in_class, head=1, operators=True)
 LABELS = Kind("?", lambda values: tuple([value.label for value in values]))
 BARE = Kind("v", lambda values: tuple(map(_own_pairs, values)), tuple)
-WEAK = Kind("?", lambda ref: (_living(ref),))
+WEAK = Kind("?", lambda ref: (id(weakref.ref.__call__(ref)),))  # which keeps nothing alive
 ASKED = Kind("?", lambda asked: (asked.answer(),))
 VARIABLE = Kind("?", lambda variable: (ContextVar.get(variable, MISSING),))
 LOCAL = Kind("?", lambda local: (None, *pairs(vars(local))), head=1)

@@ -61,12 +61,9 @@ def _number(x: Any) -> Any:
 
 
 def _symbolic(compute: Any) -> Any:
-    def swapped(a: Any, b: Any) -> Any:
-        return compute(b, a)
-
     return (
         lambda self, other: self._combined(other, compute),
-        lambda self, other: self._combined(other, swapped),
+        lambda self, other: self._combined(other, lambda a, b: compute(b, a)),
     )
 
 
@@ -139,7 +136,6 @@ class TracedNumber:
 
     @property
     def is_int(self) -> bool:
-        """Whether it is a whole number."""
         return isinstance(self.number, int)
 
     # ---- arithmetic stays open ------------------------------------------------------------------
@@ -393,10 +389,8 @@ class TracedBool(TracedNumber):
         return TracedBool(self.context, both, holds, reach=1)
 
     def __and__(self, other: Any) -> Any:
-        is_inverted = isinstance(other, Inverted)
-        return self._with(
-            "and_", other.condition.opposite() if is_inverted else other, operator.and_
-        )
+        other = other.condition.opposite() if isinstance(other, Inverted) else other
+        return self._with("and_", other, operator.and_)
 
     def __or__(self, other: Any) -> Any:
         return self._with("or_", other, operator.or_)

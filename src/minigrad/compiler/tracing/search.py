@@ -16,19 +16,11 @@ from weakref import WeakKeyDictionary
 
 from ...errors import TraceError
 from . import places
+from .builtins import stands_in
 from .looks import Finds, Looks, looks_into
 from .outside import leads_outside, names_outside
 from .places import MISSING, in_cell
-from .shapes import (
-    LINKS,
-    PLAIN,
-    fields_of,
-    is_our_function,
-    is_users_module,
-    is_users_space,
-    match_args,
-    module_of,
-)
+from .shapes import LINKS, PLAIN, fields_of, is_users_module, is_users_space, match_args, module_of
 from .unchanged import attributes_of
 from .words import GLOBAL_TEXT, MODULE_TEXT, words_of
 
@@ -149,7 +141,7 @@ class Search(Looks):
         built_in: dict[str, Any] = cast(Any, function).__builtins__
         for word in words:
             value = self._meaning(own, word)
-            if value is MISSING and not is_our_function(built_in.get(word)):
+            if value is MISSING and not stands_in(built_in.get(word)):
                 value = self._meaning(built_in, word)
             self.thing(value, word)
 

@@ -134,8 +134,3 @@ def is_open(kind: type) -> bool:
         if module.split(".", maxsplit=1)[0] not in sys.stdlib_module_names:  # from elsewhere
             return True
     return False
-
-
-def is_our_function(value: Any) -> bool:
-    """Tell whether it is a function of ours: in a trace, some stand in for built-ins."""
-    return type(value) is FunctionType and is_ours(value.__globals__.get("__name__"))

@@ -21,9 +21,8 @@ _FUNCTIONS = {"print", "pprint", "display"}
 _METHODS = {  # the last word of what is called, and what the word before it must contain
     **dict.fromkeys(("debug", "info", "warning", "error", "critical", "exception"), "log"),
     **dict.fromkeys(("print", "rule"), "console"),
-    **dict.fromkeys(("echo", "secho"), ""),
-    **dict.fromkeys(("set_description", "set_description_str", "set_postfix_str"), ""),
-    "set_postfix": "",
+    **dict.fromkeys(("echo", "secho", "set_description", "set_description_str"), ""),
+    **dict.fromkeys(("set_postfix", "set_postfix_str"), ""),
     "write": "std",  # sys.stdout, sys.stderr
     "warn": "warnings",
     "pprint": "pprint",

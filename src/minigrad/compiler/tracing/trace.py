@@ -158,10 +158,8 @@ class Trace:
 
     def close(self) -> list[TracedNumber]:
         """Let go of everything; return the readings that somebody else holds on to."""
-        self._reads.clear()
-        self.guards.clear()
-        self.kinds.clear()
-        self.wholes.clear()
+        for kept in (self._reads, self.guards, self.kinds, self.wholes):
+            kept.clear()
         return release(self._readings)
 
 
@@ -288,7 +286,9 @@ class _Describe:
         if id(node) in self.held:
             operands = tuple(entries.add(_STOP_GRADIENT, at) for at in operands)
         if kind in _SEES_THROUGH:
-            operands = tuple(map(self._behind_hold, operands))
+            operands = tuple(
+                entries.first[at] if entries.code[at] == _STOP_GRADIENT else at for at in operands
+            )
         if kind in _SPECIAL:
             return entries.add_many(_SPECIAL[kind], operands)
         row = MAPS[kind] if kind is not None else TABLE[code]
@@ -307,7 +307,3 @@ class _Describe:
         if row.arity == 3:
             return entries.add_many(row.code, operands)
         raise TraceError(f"{row.name} cannot be compiled; build it from other operations.")
-
-    def _behind_hold(self, at: int) -> int:
-        held: int = self.entries.first[at]
-        return held if self.entries.code[at] == _STOP_GRADIENT else at

@@ -102,14 +102,12 @@ class StandIns:
     def is_whole(self, node: Value) -> None:
         self._used.append(node)
 
-    def guard(self, node: Value, number: float, what: str) -> None: ...
-
     def is_here(self) -> bool:
         return False
-
-    def drew(self) -> None: ...
 
     def is_only_shown(self) -> bool:
         return True
 
+    def guard(self, node: Value, number: float, what: str) -> None: ...
+    def drew(self) -> None: ...
     def born(self, reading: TracedNumber) -> None: ...
