@@ -16,7 +16,7 @@ from ..run_probes import DEPTH
 from .rows import Fault, Outcomes, Shows, add
 
 ROWS: list[Fault] = []
-_row = functools.partial(add, ROWS)
+_row = functools.partial(add, ROWS, base="tuple_prev")
 
 
 # ---- how they show ------------------------------------------------------------------------------
@@ -138,77 +138,42 @@ def _relu_at_zero(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
 
 # ---- the rows ------------------------------------------------------------------------------------
 
-_FRESH = """        order = self._order()
-        fresh = {id(node): 0.0 for node in order}
-        fresh[id(self)] = 1.0
-        for node in reversed(order):
-            for operand, slope in zip(node._prev, node._rule, strict=False):
-                fresh[id(operand)] += slope * fresh[id(node)]
-        for node in order:
-            node.grad += fresh[id(node)]
-"""
-_row(
-    "limit", "stale_interior", "a second backward() counts old gradients again",
-    "Two calls of backward() give more than twice the gradient.",
-    "Interior nodes still hold the gradients of the first pass, and pass them on once more.",
-    "Clear interior gradients before each pass, or call backward() once per graph.",
-    (_FRESH, """        self.grad = 1.0
-        for node in reversed(self._order()):
-            for operand, slope in zip(node._prev, node._rule, strict=False):
-                operand.grad += slope * node.grad
-"""), base="tuple_prev", where="backward", probe="second backward",
-    shows=_stale,
-)  # fmt: skip
-_row(
-    "limit", "second_seed", "a second backward() resets the result's gradient",
-    "A Value that is first inside a larger expression and then a result has gradient 1.",
-    "self.grad = 1.0 replaces what an earlier pass had left there.",
-    "Add 1 to what is there, or keep the gradients of a pass apart.",
-    ("            node.grad += fresh[id(node)]\n",
-     "            node.grad += fresh[id(node)]\n        self.grad = 1.0\n"),
-    base="tuple_prev", where="backward", probe="two results",
-    shows=_second_seed,
-)  # fmt: skip
-_row(
-    "limit", "zeroing", "a second backward() adds nothing",
-    "Gradients of two calls do not add up.",
-    "Gradients are cleared before a pass, or the graph is gone after the first.",
-    "If that is meant, say so in the docstring of backward(); if not, accumulate.",
-    ("node.grad += fresh[id(node)]", "node.grad = fresh[id(node)]"),
-    base="tuple_prev", where="backward", probe="second backward",
-    shows=_zeroing,
-)  # fmt: skip
-_row(
-    "limit", "zero_grad", "zero_grad() does not clear gradients",
-    "Gradients of one training step are still there in the next.",
-    "The method exists, but gradients are as they were after it.",
-    "Set grad to 0 for the node and everything below it.",
-    ("", """
+# fmt: off
+_row("limit", "stale_interior", "a second backward() counts old gradients again",
+     "Two calls of backward() give more than twice the gradient.",
+     "Interior nodes still hold the gradients of the first pass, and pass them on once more.",
+     "Clear interior gradients before each pass, or call backward() once per graph.",
+     ("fresh[id(self)] = 1.0", "self.grad = 1.0"),
+     ("fresh[id(operand)] += slope * fresh[id(node)]", "operand.grad += slope * node.grad"),
+     ("        for node in order:\n            node.grad += fresh[id(node)]\n", ""),
+     where="backward", probe="second backward", shows=_stale)
+_row("limit", "second_seed", "a second backward() resets the result's gradient",
+     "A Value that is first inside a larger expression and then a result has gradient 1.",
+     "self.grad = 1.0 replaces what an earlier pass had left there.",
+     "Add 1 to what is there, or keep the gradients of a pass apart.",
+     ("            node.grad += fresh[id(node)]\n",
+      "            node.grad += fresh[id(node)]\n        self.grad = 1.0\n"),
+     where="backward", probe="two results", shows=_second_seed)
+_row("limit", "zeroing", "a second backward() adds nothing",
+     "Gradients of two calls do not add up.",
+     "Gradients are cleared before a pass, or the graph is gone after the first.",
+     "If that is meant, say so in the docstring of backward(); if not, accumulate.",
+     ("node.grad += fresh[id(node)]", "node.grad = fresh[id(node)]"),
+     where="backward", probe="second backward", shows=_zeroing)
+_row("limit", "zero_grad", "zero_grad() does not clear gradients",
+     "Gradients of one training step are still there in the next.",
+     "The method exists, but gradients are as they were after it.",
+     "Set grad to 0 for the node and everything below it.",
+     ("", """
 
 Value.zero_grad = lambda self: None
-"""), base="tuple_prev", where="class", probe="zero_grad",
-    shows=_zero_grad,
-)  # fmt: skip
-_row(
-    "limit", "recursion", "deep graphs end in RecursionError",
-    "A chain of a few thousand operations cannot be run backward.",
-    "The sort calls itself once per level, and Python allows about a thousand calls.",
-    "Sort with a list as a stack.",
-    ("        order, done, stack = [], set(), [(self, iter(self._prev))]\n"
-     "        done.add(id(self))\n"
-     "        while stack:\n"
-     "            node, rest = stack[-1]\n"
-     "            for operand in rest:\n"
-     "                if id(operand) not in done:\n"
-     "                    done.add(id(operand))\n"
-     "                    stack.append((operand, iter(operand._prev)))\n"
-     "                    break\n"
-     "            else:\n"
-     "                stack.pop()\n"
-     "                order.append(node)\n"
-     "        return order\n",
-     "        return _visit(self, [], set())\n"),
-    ("", """
+"""), where="class", probe="zero_grad", shows=_zero_grad)
+_row("limit", "recursion", "deep graphs end in RecursionError",
+     "A chain of a few thousand operations cannot be run backward.",
+     "The sort calls itself once per level, and Python allows about a thousand calls.",
+     "Sort with a list as a stack.",
+     ("    def _order(self):\n", "    def _order(self):\n        return _visit(self, [], set())\n"),
+     ("", """
 
 def _visit(node, order, done):
     if id(node) not in done:
@@ -217,90 +182,65 @@ def _visit(node, order, done):
             _visit(operand, order, done)
         order.append(node)
     return order
-"""), base="tuple_prev", where="backward", probe="depth",
-    shows=_recursion,
-)  # fmt: skip
-_row(
-    "limit", "tanh_overflow", "tanh overflows for large arguments",
-    "tanh(1000) is an error or nan.",
-    "(e^2x - 1)/(e^2x + 1) computes e^2000 on the way.",
-    "Use math.tanh.",
-    ("        t = math.tanh(self.data)\n",
-     "        e = math.exp(2 * self.data)\n        t = (e - 1) / (e + 1)\n"),
-    base="tuple_prev", where="tanh", probe="tanh far out",
-    shows=_overflow,
-)  # fmt: skip
-_row(
-    "limit", "exponents", "not every exponent works",
-    "a**b with a Value as exponent, or 0**0, is an error.",
-    "The rule of ** is for constant exponents, and at 0 it divides by 0.",
-    "d(a**b)/db is a**b * log(a); treat the exponent 0 by itself.",
-    ("        if isinstance(n, Value):\n"
-     "            y = self.data**n.data\n"
-     "            slopes = (n.data * self.data ** (n.data - 1), y * math.log(self.data))\n"
-     "            return self._make(y, (self, n), slopes)\n", ""),
-    base="tuple_prev", where="pow", probe="power of a Value",
-    shows=_exponents,
-)  # fmt: skip
+"""), where="backward", probe="depth", shows=_recursion)
+_row("limit", "tanh_overflow", "tanh overflows for large arguments",
+     "tanh(1000) is an error or nan.",
+     "(e^2x - 1)/(e^2x + 1) computes e^2000 on the way.",
+     "Use math.tanh.",
+     ("        t = math.tanh(self.data)\n",
+      "        e = math.exp(2 * self.data)\n        t = (e - 1) / (e + 1)\n"),
+     where="tanh", probe="tanh far out", shows=_overflow)
+_row("limit", "exponents", "not every exponent works",
+     "a**b with a Value as exponent, or 0**0, is an error.",
+     "The rule of ** is for constant exponents, and at 0 it divides by 0.",
+     "d(a**b)/db is a**b * log(a); treat the exponent 0 by itself.",
+     ("        if isinstance(n, Value):\n"
+      "            y = self.data**n.data\n"
+      "            slopes = (n.data * self.data ** (n.data - 1), y * math.log(self.data))\n"
+      "            return self._make(y, (self, n), slopes)\n", ""),
+     where="pow", probe="power of a Value", shows=_exponents)
 for _op, _symbol, _word in (
     ("add", "+", "radd"), ("mul", "*", "rmul"), ("sub", "-", "rsub"), ("truediv", "/", "rtruediv"),
-):  # fmt: skip
-    _row(
-        "limit", f"missing_{_word}", f"a number on the left of {_symbol} does not work",
-        f"2 {_symbol} a is an error, though a {_symbol} 2 works.",
-        f"Python asks the number first, and then the Value for __{_word}__, which is not there.",
-        f"Write __{_word}__.",
-        (f"def __{_word}__", f"def _{_word}"),
-        base="tuple_prev", where="class", probe=f"number {_symbol} a",
-        shows=_refusal_of(f"number {_symbol} a"),
-    )  # fmt: skip
-_row(
-    "limit", "sum_fails", "sum([…]) does not work",
-    "sum([a, b]) is an error, though 2 + a works.",
-    "sum begins with the int 0, which __radd__ refuses.",
-    "Accept any number in __radd__.",
-    ("        return Value(other) + self\n",
-     "        return Value(other) + self if isinstance(other, float) else NotImplemented\n"),
-    base="tuple_prev", where="class", probe="sum of a list",
-    shows=_sum_fails,
-)  # fmt: skip
-_row(
-    "limit", "missing_neg", "-a does not work",
-    "-a is an error, though a * -1 works.",
-    "There is no __neg__.",
-    "def __neg__(self): return self * -1.",
-    ("def __neg__", "def _neg"), base="tuple_prev", where="class", probe="minus a",
-    shows=_refusal_of("minus a"),
-)  # fmt: skip
-_row(
-    "limit", "cycles", "graphs wait for the garbage collector",
-    "Memory grows until the collector runs, and the collector takes most of the time.",
-    "A _backward closure refers to its own node, or a recursive helper to itself: a cycle, which "
-    "reference counting cannot free.",
-    "Keep local derivatives instead of closures, and sort without a nested function.",
-    ("        out._rule = rule\n", "        out._rule = rule\n        out._me = out\n"),
-    base="tuple_prev", where="class", probe="memory",
-    shows=_cycles,
-)  # fmt: skip
-_row(
-    "limit", "growth", "graphs are never freed",
-    "Memory grows with every step, for ever.",
-    "Something outside of the graph, such as a list of all nodes, keeps every node alive.",
-    "Let a node be held by its users alone.",
-    ("class Value:\n", "class Value:\n    everyone = []\n\n"),
-    ("        self._rule = ()\n", "        self._rule = ()\n        Value.everyone.append(self)\n"),
-    base="tuple_prev", where="class", probe="memory",
-    shows=_growth,
-)  # fmt: skip
+):
+    _row("limit", f"missing_{_word}", f"a number on the left of {_symbol} does not work",
+         f"2 {_symbol} a is an error, though a {_symbol} 2 works.",
+         f"Python asks the number first, and then the Value for __{_word}__, which is not there.",
+         f"Write __{_word}__.",
+         (f"def __{_word}__", f"def _{_word}"),
+         where="class", probe=f"number {_symbol} a", shows=_refusal_of(f"number {_symbol} a"))
+_row("limit", "sum_fails", "sum([…]) does not work",
+     "sum([a, b]) is an error, though 2 + a works.",
+     "sum begins with the int 0, which __radd__ refuses.",
+     "Accept any number in __radd__.",
+     ("        return Value(other) + self\n",
+      "        return Value(other) + self if isinstance(other, float) else NotImplemented\n"),
+     where="class", probe="sum of a list", shows=_sum_fails)
+_row("limit", "missing_neg", "-a does not work",
+     "-a is an error, though a * -1 works.",
+     "There is no __neg__.",
+     "def __neg__(self): return self * -1.",
+     ("def __neg__", "def _neg"), where="class", probe="minus a", shows=_refusal_of("minus a"))
+_row("limit", "cycles", "graphs wait for the garbage collector",
+     "Memory grows until the collector runs, and the collector takes most of the time.",
+     "A _backward closure refers to its own node, or a recursive helper to itself: a cycle, which "
+     "reference counting cannot free.",
+     "Keep local derivatives instead of closures, and sort without a nested function.",
+     ("        out._rule = rule\n", "        out._rule = rule\n        out._me = out\n"),
+     where="class", probe="memory", shows=_cycles)
+_row("limit", "growth", "graphs are never freed",
+     "Memory grows with every step, for ever.",
+     "Something outside of the graph, such as a list of all nodes, keeps every node alive.",
+     "Let a node be held by its users alone.",
+     ("class Value:\n", "class Value:\n    everyone = []\n\n"),
+     ("        self._rule = ()\n",
+      "        self._rule = ()\n        Value.everyone.append(self)\n"),
+     where="class", probe="memory", shows=_growth)
 
 # ---- matters of taste ---------------------------------------------------------------------------
 
-_row(
-    "note", "relu_at_zero", "relu has slope 1 at 0",
-    "relu'(0) is 1 here; most libraries have 0.",
-    "At the kink any slope between 0 and 1 is right.",
-    "Nothing to mend; > instead of >= gives the usual 0.",
-    ("(1.0 if self.data > 0 else 0.0,)", "(1.0 if self.data >= 0 else 0.0,)"),
-    base="tuple_prev", where="relu", probe="relu at zero",
-    shows=_relu_at_zero,
-)  # fmt: skip
+_row("note", "relu_at_zero", "relu has slope 1 at 0",
+     "relu'(0) is 1 here; most libraries have 0.",
+     "At the kink any slope between 0 and 1 is right.",
+     "Nothing to mend; > instead of >= gives the usual 0.",
+     ("(1.0 if self.data > 0 else 0.0,)", "(1.0 if self.data >= 0 else 0.0,)"),
+     where="relu", probe="relu at zero", shows=_relu_at_zero)

@@ -7,120 +7,92 @@ import functools
 from .rows import ADD, DIV, MUL, Fault, add
 
 ROWS: list[Fault] = []
-_row = functools.partial(add, ROWS)
+_row = functools.partial(add, ROWS, "fault")
 
+# fmt: off
 # ---- local derivatives --------------------------------------------------------------------------
 
-_row(
-    "fault", "mul_own", "multiplication uses the wrong operand",
-    "For a * b, a gets a and b gets b.",
-    "The derivative of a*b with respect to a is b: the *other* operand.",
-    "self.grad += other.data * out.grad, and the other way round.",
-    (MUL, MUL.replace("other.data", "X").replace("self.data", "other.data").replace(
-        "X", "self.data")), where="mul", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "pow_not_lowered", "the exponent is not lowered",
-    "a**2 at 3 gives 18 instead of 6.",
-    "The derivative of x**n is n * x**(n-1).",
-    "self.grad += n * self.data ** (n - 1) * out.grad.",
-    ("n * self.data ** (n - 1) * out.grad", "n * self.data**n * out.grad"),
-    where="pow", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "pow_no_factor", "the exponent is missing as a factor",
-    "a**2 at 3 gives 3 instead of 6.",
-    "The derivative of x**n is n * x**(n-1).",
-    "Multiply by n.",
-    ("n * self.data ** (n - 1) * out.grad", "self.data ** (n - 1) * out.grad"),
-    where="pow", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "pow_negative_base", "powers of negative numbers fail",
-    "(-3)**2 is an error.",
-    "x**n by exp(n*log(x)) needs a logarithm, which negative numbers do not have.",
-    "Use Python's own self.data**n.",
-    ("Value(self.data**n, (self,)", "Value(math.exp(n * math.log(self.data)), (self,)"),
-    where="pow", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "div_sign", "the divisor's gradient has the wrong sign",
-    "For a / b, the gradient of b has the wrong sign.",
-    "The derivative of a/b with respect to b is -a/b**2.",
-    "Write the minus.",
-    ("-self.data / other.data**2", "self.data / other.data**2"), where="div", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "div_unsquared", "the divisor's gradient lacks the square",
-    "For a / b, the gradient of b is wrong unless b is 1 or -1.",
-    "The derivative of a/b with respect to b is -a/b**2.",
-    "Divide by other.data**2.",
-    ("-self.data / other.data**2", "-self.data / other.data"), where="div", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "integer_division", "division throws the fraction away",
-    "7 / 2 is 3.",
-    "// rounds down; and so does a conversion to int.",
-    "Use / and float(data).",
-    ("Value(self.data / other.data, ", "Value(self.data // other.data, "),
-    where="div", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "integer_data", "numbers lose their fraction",
-    "Value(0.5) holds 0, and everything that is made of it is wrong.",
-    "int(data) in the constructor, or an integer array below it.",
-    "Keep float(data).",
-    ("        self.data = data\n", "        self.data = int(data)\n"), where="init",
-)  # fmt: skip
-_row(
-    "fault", "tanh_linear", "tanh's derivative is 1 - t",
-    "Gradients through tanh are too small for t > 0 and too large for t < 0.",
-    "The derivative of tanh is 1 - t**2, with the square.",
-    "self.grad += (1 - t**2) * out.grad.",
-    ("(1 - t**2)", "(1 - t)"), where="tanh", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "tanh_input", "tanh's derivative uses the input",
-    "Gradients through tanh are wrong, the more the larger the input.",
-    "In 1 - t**2, t is the *value* of tanh, not what went into it.",
-    "Use the output: out.data.",
-    ("(1 - t**2)", "(1 - self.data**2)"), where="tanh", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "exp_input", "exp's derivative uses the input",
-    "Gradients through exp are wrong.",
-    "exp is its own derivative: exp(x), not x.",
-    "self.grad += out.data * out.grad.",
-    ("self.grad += out.data * out.grad  # exp", "self.grad += self.data * out.grad"), where="exp",
-    is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "relu_always", "relu passes every gradient",
-    "Gradients get past a relu whose input was negative.",
-    "Its derivative is 1 where the input was positive and 0 elsewhere.",
-    "self.grad += (out.data > 0) * out.grad.",
-    ("(out.data > 0) * out.grad", "out.grad"), where="relu", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "relu_value", "relu's derivative is its value",
-    "Gradients through relu are multiplied by its output.",
-    "The derivative is 0 or 1, not the value.",
-    "self.grad += (out.data > 0) * out.grad.",
-    ("(out.data > 0) * out.grad", "out.data * out.grad"), where="relu", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "log_output", "log's derivative uses the output",
-    "Gradients through log are wrong.",
-    "The derivative of log(x) is 1/x, with x what went in.",
-    "self.grad += out.grad / self.data.",
-    ("out.grad / self.data  # log", "out.grad / out.data"), where="log", is_local=True,
-)  # fmt: skip
-_row(
-    "fault", "late_binding", "functions made in a loop all use the last rule",
-    "Values are right, but tanh, exp and log have relu's derivative.",
-    "A closure looks a name up when it runs, and by then the loop variable has its last value.",
-    "Bind it when the function is made: def op(self, slope=slope).",
-    ("", """
+_row("mul_own", "multiplication uses the wrong operand",
+     "For a * b, a gets a and b gets b.",
+     "The derivative of a*b with respect to a is b: the *other* operand.",
+     "self.grad += other.data * out.grad, and the other way round.",
+     (MUL, MUL.replace("other.data", "X").replace("self.data", "other.data").replace(
+         "X", "self.data")), where="mul", is_local=True)
+_row("pow_not_lowered", "the exponent is not lowered",
+     "a**2 at 3 gives 18 instead of 6.",
+     "The derivative of x**n is n * x**(n-1).",
+     "self.grad += n * self.data ** (n - 1) * out.grad.",
+     ("n * self.data ** (n - 1) * out.grad", "n * self.data**n * out.grad"),
+     where="pow", is_local=True)
+_row("pow_no_factor", "the exponent is missing as a factor",
+     "a**2 at 3 gives 3 instead of 6.",
+     "The derivative of x**n is n * x**(n-1).",
+     "Multiply by n.",
+     ("n * self.data ** (n - 1) * out.grad", "self.data ** (n - 1) * out.grad"),
+     where="pow", is_local=True)
+_row("pow_negative_base", "powers of negative numbers fail",
+     "(-3)**2 is an error.",
+     "x**n by exp(n*log(x)) needs a logarithm, which negative numbers do not have.",
+     "Use Python's own self.data**n.",
+     ("Value(self.data**n, (self,)", "Value(math.exp(n * math.log(self.data)), (self,)"),
+     where="pow", is_local=True)
+_row("div_sign", "the divisor's gradient has the wrong sign",
+     "For a / b, the gradient of b has the wrong sign.",
+     "The derivative of a/b with respect to b is -a/b**2.",
+     "Write the minus.",
+     ("-self.data / other.data**2", "self.data / other.data**2"), where="div", is_local=True)
+_row("div_unsquared", "the divisor's gradient lacks the square",
+     "For a / b, the gradient of b is wrong unless b is 1 or -1.",
+     "The derivative of a/b with respect to b is -a/b**2.",
+     "Divide by other.data**2.",
+     ("-self.data / other.data**2", "-self.data / other.data"), where="div", is_local=True)
+_row("integer_division", "division throws the fraction away",
+     "7 / 2 is 3.",
+     "// rounds down; and so does a conversion to int.",
+     "Use / and float(data).",
+     ("Value(self.data / other.data, ", "Value(self.data // other.data, "),
+     where="div", is_local=True)
+_row("integer_data", "numbers lose their fraction",
+     "Value(0.5) holds 0, and everything that is made of it is wrong.",
+     "int(data) in the constructor, or an integer array below it.",
+     "Keep float(data).",
+     ("        self.data = data\n", "        self.data = int(data)\n"), where="init")
+_row("tanh_linear", "tanh's derivative is 1 - t",
+     "Gradients through tanh are too small for t > 0 and too large for t < 0.",
+     "The derivative of tanh is 1 - t**2, with the square.",
+     "self.grad += (1 - t**2) * out.grad.",
+     ("(1 - t**2)", "(1 - t)"), where="tanh", is_local=True)
+_row("tanh_input", "tanh's derivative uses the input",
+     "Gradients through tanh are wrong, the more the larger the input.",
+     "In 1 - t**2, t is the *value* of tanh, not what went into it.",
+     "Use the output: out.data.",
+     ("(1 - t**2)", "(1 - self.data**2)"), where="tanh", is_local=True)
+_row("exp_input", "exp's derivative uses the input",
+     "Gradients through exp are wrong.",
+     "exp is its own derivative: exp(x), not x.",
+     "self.grad += out.data * out.grad.",
+     ("self.grad += out.data * out.grad  # exp", "self.grad += self.data * out.grad"), where="exp",
+     is_local=True)
+_row("relu_always", "relu passes every gradient",
+     "Gradients get past a relu whose input was negative.",
+     "Its derivative is 1 where the input was positive and 0 elsewhere.",
+     "self.grad += (out.data > 0) * out.grad.",
+     ("(out.data > 0) * out.grad", "out.grad"), where="relu", is_local=True)
+_row("relu_value", "relu's derivative is its value",
+     "Gradients through relu are multiplied by its output.",
+     "The derivative is 0 or 1, not the value.",
+     "self.grad += (out.data > 0) * out.grad.",
+     ("(out.data > 0) * out.grad", "out.data * out.grad"), where="relu", is_local=True)
+_row("log_output", "log's derivative uses the output",
+     "Gradients through log are wrong.",
+     "The derivative of log(x) is 1/x, with x what went in.",
+     "self.grad += out.grad / self.data.",
+     ("out.grad / self.data  # log", "out.grad / out.data"), where="log", is_local=True)
+_row("late_binding", "functions made in a loop all use the last rule",
+     "Values are right, but tanh, exp and log have relu's derivative.",
+     "A closure looks a name up when it runs, and by then the loop variable has its last value.",
+     "Bind it when the function is made: def op(self, slope=slope).",
+     ("", """
 
 for _name, _value, _slope in (
     ("tanh", math.tanh, lambda x, y: 1 - y**2),
@@ -139,51 +111,37 @@ for _name, _value, _slope in (
         return out
 
     setattr(Value, _name, _op)
-"""), where="tanh",
-)  # fmt: skip
+"""), where="tanh")
 
 # ---- slips that any operation can have ----------------------------------------------------------
 
-_POW = "self.grad += n * self.data ** (n - 1) * out.grad  # pow"
-_TANH = "self.grad += (1 - t**2) * out.grad  # tanh"
-_EXP = "self.grad += out.data * out.grad  # exp"
-_LOG = "self.grad += out.grad / self.data  # log"
-_RELU = "self.grad += (out.data > 0) * out.grad  # relu"
-_SIGMOID = "self.grad += out.data * (1 - out.data) * out.grad  # sigmoid"
-_RULES = {  # the lines of each rule, and the same without the gradient that comes in
-    "add": (ADD, ADD.replace("out.grad  #", "1.0  #")),
-    "mul": (MUL, MUL.replace(" * out.grad", "")),
-    "div": (DIV, DIV.replace(" * out.grad", "").replace("out.grad /", "1 /")),
-    "pow": (_POW, _POW.replace(" * out.grad", "")),
-    "tanh": (_TANH, _TANH.replace(" * out.grad", "")),
-    "exp": (_EXP, _EXP.replace(" * out.grad", "")),
-    "log": (_LOG, _LOG.replace("out.grad /", "1 /")),
-    "relu": (_RELU, _RELU.replace(" * out.grad", "")),
-    "sigmoid": (_SIGMOID, _SIGMOID.replace(" * out.grad", "")),
+_RULES = {
+    "add": ADD, "mul": MUL, "div": DIV,
+    "pow": "self.grad += n * self.data ** (n - 1) * out.grad  # pow",
+    "tanh": "self.grad += (1 - t**2) * out.grad  # tanh",
+    "exp": "self.grad += out.data * out.grad  # exp",
+    "log": "self.grad += out.grad / self.data  # log",
+    "relu": "self.grad += (out.data > 0) * out.grad  # relu",
+    "sigmoid": "self.grad += out.data * (1 - out.data) * out.grad  # sigmoid",
 }
-for _op, (_rule, _without) in _RULES.items():
-    _word = {"add": "addition", "mul": "multiplication", "div": "division", "pow": "**"}.get(
-        _op, _op
-    )
-    _row(
-        "fault", f"overwrite_{_op}", f"{_word} overwrites gradients",
-        f"Right until a Value goes into {_word} and is used once more.",
-        f"The rule of {_word} sets gradients with =, which forgets what came before.",
-        f"Write += in the rule of {_word}.",
-        (_rule, _rule.replace("+=", "=")), where=_op, varies=True,
-    )  # fmt: skip
-    _row(
-        "fault", f"not_set_{_op}", f"{_word} has no _backward",
-        f"No gradient gets past {_word}.",
-        "The function may be written, but out._backward = _backward is missing.",
-        "Assign it to the node that the operation returns.",
-        (f"{_rule}\n\n        out._backward = _backward\n", f"{_rule}\n\n"), where=_op,
-        is_local=True,
-    )  # fmt: skip
-    _row(
-        "fault", f"chain_forgotten_{_op}", f"{_word} forgets the gradient that comes in",
-        f"{_word} alone is right; inside something else it is wrong.",
-        "A local derivative has to be multiplied by out.grad: that is the chain rule.",
-        "Multiply by out.grad.",
-        (_rule, _without), where=_op, is_local=True,
-    )  # fmt: skip
+_WORDS = {"add": "addition", "mul": "multiplication", "div": "division", "pow": "**"}
+for _op, _rule in _RULES.items():
+    _word = _WORDS.get(_op, _op)
+    _without = _rule.replace(" * out.grad", "")  # the gradient that comes in
+    _without = _without.replace("out.grad /", "1 /").replace("out.grad  #", "1.0  #")
+    _row(f"overwrite_{_op}", f"{_word} overwrites gradients",
+         f"Right until a Value goes into {_word} and is used once more.",
+         f"The rule of {_word} sets gradients with =, which forgets what came before.",
+         f"Write += in the rule of {_word}.",
+         (_rule, _rule.replace("+=", "=")), where=_op, varies=True)
+    _row(f"not_set_{_op}", f"{_word} has no _backward",
+         f"No gradient gets past {_word}.",
+         "The function may be written, but out._backward = _backward is missing.",
+         "Assign it to the node that the operation returns.",
+         (f"{_rule}\n\n        out._backward = _backward\n", f"{_rule}\n\n"), where=_op,
+         is_local=True)
+    _row(f"chain_forgotten_{_op}", f"{_word} forgets the gradient that comes in",
+         f"{_word} alone is right; inside something else it is wrong.",
+         "A local derivative has to be multiplied by out.grad: that is the chain rule.",
+         "Multiply by out.grad.",
+         (_rule, _without), where=_op, is_local=True)

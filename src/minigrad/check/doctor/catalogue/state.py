@@ -7,34 +7,30 @@ import functools
 from .rows import SORT, Fault, add
 
 ROWS: list[Fault] = []
-_row = functools.partial(add, ROWS)
+_row = functools.partial(add, ROWS, "fault")
 _WRAP = "        other = other if isinstance(other, Value) else Value(other)\n"
 
-_row(
-    "fault", "value_hash", "equal numbers are taken for the same node",
-    "Gradients are lost where two Values happen to have the same number.",
-    "__eq__ and __hash__ compare data, so that a set of visited nodes merges distinct ones.",
-    "Leave equality and hash as they are (identity), or keep id(node) in the set.",
-    ("", """
+# fmt: off
+_row("value_hash", "equal numbers are taken for the same node",
+     "Gradients are lost where two Values happen to have the same number.",
+     "__eq__ and __hash__ compare data, so that a set of visited nodes merges distinct ones.",
+     "Leave equality and hash as they are (identity), or keep id(node) in the set.",
+     ("", """
 
 Value.__eq__ = lambda self, other: self.data == getattr(other, "data", other)
 Value.__hash__ = lambda self: hash(self.data)
-"""), where="class", varies=True,
-)  # fmt: skip
-_row(
-    "fault", "constants", "numbers are not wrapped",
-    "a * 2 is an error: 'int' object has no attribute 'data'.",
-    "The other operand may be a plain number.",
-    "other = other if isinstance(other, Value) else Value(other).",
-    (_WRAP, ""),
-    ("        return self * -1\n", "        return self * Value(-1.0)\n"), where="add",
-)  # fmt: skip
-_row(
-    "fault", "in_place", "a += b changes a itself",
-    "After c = a; c += b, a has changed too, and its history is lost.",
-    "__iadd__ changes the node in place; the graph needs a new one.",
-    "Leave __iadd__ out: Python then writes a = a + b.",
-    ("", """
+"""), where="class", varies=True)
+_row("constants", "numbers are not wrapped",
+     "a * 2 is an error: 'int' object has no attribute 'data'.",
+     "The other operand may be a plain number.",
+     "other = other if isinstance(other, Value) else Value(other).",
+     (_WRAP, ""),
+     ("        return self * -1\n", "        return self * Value(-1.0)\n"), where="add")
+_row("in_place", "a += b changes a itself",
+     "After c = a; c += b, a has changed too, and its history is lost.",
+     "__iadd__ changes the node in place; the graph needs a new one.",
+     "Leave __iadd__ out: Python then writes a = a + b.",
+     ("", """
 
 def _iadd(self, other):
     self.data += other.data if isinstance(other, Value) else other
@@ -42,16 +38,15 @@ def _iadd(self, other):
 
 
 Value.__iadd__ = _iadd
-"""), where="class",
-)  # fmt: skip
-_row(
-    "fault", "reused_output", "a result that is used elsewhere gets no backward pass",
-    "backward() does nothing on a Value that is also part of a larger expression.",
-    "Users are counted when the graph is built, and the pass waits for users that it never visits.",
-    "Count the users below the result only, when backward() is called.",
-    ("        self._op = _op\n", "        self._op = _op\n        self._all = tuple(_children)\n"
-     "        self.users = 0\n        for child in self._all:\n            child.users += 1\n"),
-    (SORT, """        self.grad = 1.0  # seed
+"""), where="class")
+_row("reused_output", "a result that is used elsewhere gets no backward pass",
+     "backward() does nothing on a Value that is also part of a larger expression.",
+     "Users are counted when the graph is built, and the pass waits for users that it never "
+     "visits.",
+     "Count the users below the result only, when backward() is called.",
+     ("        self._op = _op\n", "        self._op = _op\n        self._all = tuple(_children)\n"
+      "        self.users = 0\n        for child in self._all:\n            child.users += 1\n"),
+     (SORT, """        self.grad = 1.0  # seed
         ready = [] if self.users else [self]
         while ready:
             v = ready.pop()
@@ -60,16 +55,13 @@ _row(
                 child.users -= 1
                 if child.users == 0:
                     ready.append(child)
-"""), where="backward",
-)  # fmt: skip
+"""), where="backward")
 
 for _word, _symbol, _right in (
     ("rsub", "-", "(-self) + other"), ("rtruediv", "/", "Value(other) / self"),
-):  # fmt: skip
-    _row(
-        "fault", f"{_word}_swapped", f"a number on the left of {_symbol} is put on the right",
-        f"2 {_symbol} a gives a {_symbol} 2.",
-        f"__{_word}__(self, other) is called for other {_symbol} self, in this order.",
-        f"return Value(other) {_symbol} self.",
-        (f"        return {_right}\n", f"        return self {_symbol} other\n"), where=_word,
-    )  # fmt: skip
+):
+    _row(f"{_word}_swapped", f"a number on the left of {_symbol} is put on the right",
+         f"2 {_symbol} a gives a {_symbol} 2.",
+         f"__{_word}__(self, other) is called for other {_symbol} self, in this order.",
+         f"return Value(other) {_symbol} self.",
+         (f"        return {_right}\n", f"        return self {_symbol} other\n"), where=_word)

@@ -7,51 +7,46 @@ import functools
 from .rows import ADD, DIV, MUL, SORT, Fault, add
 
 ROWS: list[Fault] = []
-_row = functools.partial(add, ROWS)
+_row = functools.partial(add, ROWS, "fault")
 
+# fmt: off
 # ---- accumulation -------------------------------------------------------------------------------
 
-_row(
-    "fault", "overwrite", "every operation overwrites gradients",
-    "b = a + a gives 1 instead of 2; every Value that is used twice has a wrong gradient.",
-    "self.grad = … keeps the last contribution and throws the others away; the chain rule adds "
-    "them up, one for each path.",
-    "Write += instead of = wherever a _backward sets a gradient.",
-    (".grad += ", ".grad = "), where="assign", varies=True,
-)  # fmt: skip
-_row(
-    "fault", "same_object", "an operation with itself loses a contribution",
-    "a + a and a * a are wrong, everything else is right.",
-    "Both old gradients are read before either is written: if the operands are the same object, "
-    "the second write undoes the first.",
-    "Two statements, one after the other: self.grad += …, then other.grad += ….",
-    (ADD, "self.grad, other.grad = self.grad + out.grad, other.grad + out.grad"),
-    (MUL, "self.grad, other.grad = (\n                self.grad + other.data * out.grad,\n"
-     "                other.grad + self.data * out.grad,\n            )"),
-    (DIV, "self.grad, other.grad = (\n                self.grad + out.grad / other.data,\n"
-     "                other.grad - self.data / other.data**2 * out.grad,\n            )"),
-    where="add", varies=True,
-)  # fmt: skip
-_row(
-    "fault", "set_prev", "a set of operands loses an edge",
-    "b = a + a gives 1 instead of 2, and a * a gives a.",
-    "A set holds each operand once, so that the second use of a is not there any more.",
-    "Keep the operands in a tuple, in order, with repeats.",
-    ("            for child, local_grad in zip(v._children, v._local_grads, strict=True):\n"
-     "                child.grad += local_grad * v.grad",
-     "            for child in set(v._children):\n"
-     "                child.grad += v._local_grads[v._children.index(child)] * v.grad"),
-    base="local_grads", where="backward", varies=True,
-)  # fmt: skip
+_row("overwrite", "every operation overwrites gradients",
+     "b = a + a gives 1 instead of 2; every Value that is used twice has a wrong gradient.",
+     "self.grad = … keeps the last contribution and throws the others away; the chain rule adds "
+     "them up, one for each path.",
+     "Write += instead of = wherever a _backward sets a gradient.",
+     (".grad += ", ".grad = "), where="assign", varies=True)
+_row("same_object", "an operation with itself loses a contribution",
+     "a + a and a * a are wrong, everything else is right.",
+     "Both old gradients are read before either is written: if the operands are the same object, "
+     "the second write undoes the first.",
+     "Two statements, one after the other: self.grad += …, then other.grad += ….",
+     (ADD, "self.grad, other.grad = self.grad + out.grad, other.grad + out.grad"),
+     (MUL, "self.grad, other.grad = (\n                self.grad + other.data * out.grad,\n"
+      "                other.grad + self.data * out.grad,\n            )"),
+     (DIV, "self.grad, other.grad = (\n                self.grad + out.grad / other.data,\n"
+      "                other.grad - self.data / other.data**2 * out.grad,\n            )"),
+     where="add", varies=True)
+_row("set_prev", "a set of operands loses an edge",
+     "b = a + a gives 1 instead of 2, and a * a gives a.",
+     "A set holds each operand once, so that the second use of a is not there any more.",
+     "Keep the operands in a tuple, in order, with repeats.",
+     ("            for child, local_grad in zip(v._children, v._local_grads, strict=True):\n"
+      "                child.grad += local_grad * v.grad",
+      "            for child in set(v._children):\n"
+      "                child.grad += v._local_grads[v._children.index(child)] * v.grad"),
+     base="local_grads", where="backward", varies=True)
 
 # ---- order --------------------------------------------------------------------------------------
 
-_row(
-    "fault", "plain_recursion", "no topological sort: plain recursion",
-    "A chain is right; where ways meet again, gradients come out too large.",
-    "Each way down runs a node's _backward again, with everything that has gathered in it by then.",
-    "Sort the nodes first; run each _backward once, after those of all its users.",
-    (SORT, """        self.grad = 1.0  # seed
+_row("plain_recursion", "no topological sort: plain recursion",
+     "A chain is right; where ways meet again, gradients come out too large.",
+     "Each way down runs a node's _backward again, with everything that has gathered in it by "
+     "then.",
+     "Sort the nodes first; run each _backward once, after those of all its users.",
+     (SORT, """        self.grad = 1.0  # seed
 
         def visit(v):
             v._backward()
@@ -59,15 +54,13 @@ _row(
                 visit(child)
 
         visit(self)
-"""), where="backward", varies=True,
-)  # fmt: skip
-_row(
-    "fault", "breadth_first", "no topological sort: breadth first",
-    "Right as long as all ways to a node are equally long.",
-    "A node runs when its first user has finished, not when all of them have: it passes on a "
-    "gradient that is still growing.",
-    "A topological sort: a node after all of its users.",
-    (SORT, """        self.grad = 1.0  # seed
+"""), where="backward", varies=True)
+_row("breadth_first", "no topological sort: breadth first",
+     "Right as long as all ways to a node are equally long.",
+     "A node runs when its first user has finished, not when all of them have: it passes on a "
+     "gradient that is still growing.",
+     "A topological sort: a node after all of its users.",
+     (SORT, """        self.grad = 1.0  # seed
         queue, seen = [self], {self}
         for v in queue:
             v._backward()
@@ -75,50 +68,39 @@ _row(
                 if child not in seen:
                     seen.add(child)
                     queue.append(child)
-"""), where="backward", varies=True,
-)  # fmt: skip
-_row(
-    "fault", "insertion_order", "nodes run in the order in which they are met",
-    "Right for trees; wrong where a shared node is met early and used again later.",
-    "The list is filled on the way down, before the children, instead of after them.",
-    "Append a node after its children, and run the list from its end.",
-    (SORT, SORT.replace("                topo.append(v)\n", "").replace(
-        "                visited.add(v)\n", "                visited.add(v)\n"
-        "                topo.append(v)\n").replace("reversed(topo)", "topo")),
-    where="backward", varies=True,
-)  # fmt: skip
-_row(
-    "fault", "forward_order", "the sorted list is run from the wrong end",
-    "Only the operands of the last operation have a gradient.",
-    "Leaves come first in the list: they run while their own gradients are still 0.",
-    "Run it backwards: for v in reversed(topo).",
-    ("for v in reversed(topo):", "for v in topo:"), where="backward",
-)  # fmt: skip
-_row(
-    "fault", "visited_twice", "shared nodes run more than once",
-    "Gradients behind a shared node come out too large.",
-    "Without a set of visited nodes the list holds a shared node once for every way to it.",
-    "Remember what has been visited.",
-    ("            if v not in visited:\n                visited.add(v)\n"
-     "                for child in v._prev:\n                    build(child)\n"
-     "                topo.append(v)",
-     "            for child in v._prev:\n                build(child)\n            topo.append(v)"),
-    where="backward", varies=True,
-)  # fmt: skip
+"""), where="backward", varies=True)
+_row("insertion_order", "nodes run in the order in which they are met",
+     "Right for trees; wrong where a shared node is met early and used again later.",
+     "The list is filled on the way down, before the children, instead of after them.",
+     "Append a node after its children, and run the list from its end.",
+     (SORT, SORT.replace("                topo.append(v)\n", "").replace(
+         "                visited.add(v)\n", "                visited.add(v)\n"
+         "                topo.append(v)\n").replace("reversed(topo)", "topo")),
+     where="backward", varies=True)
+_row("forward_order", "the sorted list is run from the wrong end",
+     "Only the operands of the last operation have a gradient.",
+     "Leaves come first in the list: they run while their own gradients are still 0.",
+     "Run it backwards: for v in reversed(topo).",
+     ("for v in reversed(topo):", "for v in topo:"), where="backward")
+_row("visited_twice", "shared nodes run more than once",
+     "Gradients behind a shared node come out too large.",
+     "Without a set of visited nodes the list holds a shared node once for every way to it.",
+     "Remember what has been visited.",
+     ("            if v not in visited:\n                visited.add(v)\n"
+      "                for child in v._prev:\n                    build(child)\n"
+      "                topo.append(v)",
+      "            for child in v._prev:\n                build(child)\n"
+      "            topo.append(v)"), where="backward", varies=True)
 
 # ---- seed ---------------------------------------------------------------------------------------
 
-_row(
-    "fault", "missing_seed", "the result has no gradient to begin with",
-    "All gradients are 0.",
-    "Every contribution is a product with the gradient of the result, and that is still 0.",
-    "Set self.grad = 1.0 before the first _backward: the derivative of a thing by itself is 1.",
-    ("        self.grad = 1.0  # seed\n", ""), where="backward",
-)  # fmt: skip
-_row(
-    "fault", "seed_zero", "the result's gradient is set to 0",
-    "All gradients are 0, even if the result's was set by hand.",
-    "The pass begins with self.grad = 0: perhaps meant to clear it.",
-    "Set it to 1.0: the derivative of a thing by itself.",
-    ("self.grad = 1.0  # seed", "self.grad = 0.0"), where="backward",
-)  # fmt: skip
+_row("missing_seed", "the result has no gradient to begin with",
+     "All gradients are 0.",
+     "Every contribution is a product with the gradient of the result, and that is still 0.",
+     "Set self.grad = 1.0 before the first _backward: the derivative of a thing by itself is 1.",
+     ("        self.grad = 1.0  # seed\n", ""), where="backward")
+_row("seed_zero", "the result's gradient is set to 0",
+     "All gradients are 0, even if the result's was set by hand.",
+     "The pass begins with self.grad = 0: perhaps meant to clear it.",
+     "Set it to 1.0: the derivative of a thing by itself.",
+     ("self.grad = 1.0  # seed", "self.grad = 0.0"), where="backward")
