@@ -23,7 +23,6 @@ import stat
 import sys
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -116,28 +115,13 @@ def _diagnose_class(cls: type) -> Report:
     return _report(name, found)
 
 
-class _Told:
-    """The text of the stranger's file, for pointing at lines."""
-
-    def __init__(self, found: Examination) -> None:
-        self.text, self.marks, self.cls = found.text, found.marks, found.words.get("class", "")
-
-    def at(self, line: int) -> tuple[int, str]:
-        lines = self.text.split("\n")
-        return line, lines[line - 1] if line <= len(lines) else ""
-
-    def likely(self, where: str) -> tuple[int | None, str]:
-        return likely_line(self.text, where, self.cls, self.marks)
-
-
 # ---- from outcomes to findings -----------------------------------------------------------------
 
 
 def _report(name: str, found: Examination) -> Report:
     outcomes = found.outcomes
-    told = _Told(found)
     signs = signature(outcomes)
-    findings = [*_faults(found, signs, told), *_limits(found, signs, told)]
+    findings = [*_faults(found, signs), *_limits(found, signs)]
     missing = [op for op in NAMES if _is_missing(op, outcomes)] if outcomes else []
     ran = sum(not outcome.get("missing") for outcome in outcomes.values())
     problem = found.problem
@@ -151,21 +135,17 @@ def _is_missing(op: str, outcomes: dict[str, Outcome]) -> bool:
     return all(outcomes.get(name, {}).get("missing") for name in mine)
 
 
-def _faults(found: Examination, signs: dict[str, Sign], told: _Told) -> list[Finding]:
+def _faults(found: Examination, signs: dict[str, Sign]) -> list[Finding]:
     """Name what is wrong with the numbers that everybody knows; if nothing is, with those drawn."""
     ill = _ill(signs)
     if ill:
         named = recognise(signs, ill, signatures(), found.has_closures)
-        case = _Case(BY_NAME, found.outcomes, told)
-    else:
-        others = drawn(found.seed)
-        signs = signature(found.drawn, others)
-        ill = _ill(signs)
-        if not ill:
-            return []
-        named = recognise(signs, ill, signatures(found.seed), found.has_closures)
-        case = _Case({probe.name: probe for probe in others}, found.drawn, told)
-    return [case.finding(what, mine) for what, mine in named]
+        return [_finding(found, BY_NAME, found.outcomes, *fault) for fault in named]
+    probes = {probe.name: probe for probe in drawn(found.seed)}
+    signs = signature(found.drawn, [*probes.values()])
+    ill = _ill(signs)
+    named = recognise(signs, ill, signatures(found.seed), found.has_closures) if ill else []
+    return [_finding(found, probes, found.drawn, *fault) for fault in named]
 
 
 def _ill(signs: dict[str, Sign]) -> dict[str, Sign]:
@@ -173,27 +153,32 @@ def _ill(signs: dict[str, Sign]) -> dict[str, Sign]:
     return {n: sign for n, sign in signs.items() if not sign.is_well and BY_NAME[n].kind != "hand"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """The questions, what came out, and where it stands in the file."""
+def _finding(
+    found: Examination,
+    probes: Mapping[str, Probe],
+    outcomes: dict[str, Outcome],
+    what: str,
+    names: list[str],
+) -> Finding:
+    """Tell of a fault of the catalogue, or of something wrong in an operation or somewhere."""
+    fault = FAULTS.get(what) or GENERAL.get(what) or _unnamed(what)
+    smallest = min(names, key=_size)
+    probe = probes[smallest]
+    right, here, why, crashed = _difference(probe, outcomes[smallest], fault.code)
+    line, shown = _place(found, fault.where, crashed)
+    return Finding(
+        fault.code, fault.kind, fault.name, fault.sees, fault.why, fault.fix,
+        probe.script, right, here, why, line, shown,
+        tuple(name for name in names if name != smallest),
+    )  # fmt: skip
 
-    probes: Mapping[str, Probe]
-    outcomes: dict[str, Outcome]
-    told: _Told
 
-    def finding(self, what: str, names: list[str]) -> Finding:
-        """Tell of a fault of the catalogue, or of something wrong in an operation or somewhere."""
-        fault = FAULTS.get(what) or GENERAL.get(what) or _unnamed(what)
-        smallest = min(names, key=_size)
-        probe = self.probes[smallest]
-        right, here, why, crashed = _difference(probe, self.outcomes[smallest], fault.code)
-        told = self.told
-        line, shown = told.at(crashed) if crashed is not None else told.likely(fault.where)
-        return Finding(
-            fault.code, fault.kind, fault.name, fault.sees, fault.why, fault.fix,
-            probe.script, right, here, why, line, shown,
-            tuple(name for name in names if name != smallest),
-        )  # fmt: skip
+def _place(found: Examination, where: str, crashed: int | None = None) -> tuple[int | None, str]:
+    """Return the line to look at, that of a crash or else the likely one, and its text."""
+    if crashed is None:
+        return likely_line(found.text, where, found.words.get("class", ""), found.marks)
+    lines = found.text.split("\n")
+    return crashed, lines[crashed - 1] if crashed <= len(lines) else ""
 
 
 def _size(name: str) -> tuple[int, int, int]:
@@ -221,14 +206,13 @@ def _difference(probe: Probe, outcome: Outcome, code: str) -> tuple[str, str, st
     if "error" in outcome:
         right = ", ".join(f"{n}.grad = {brief(grad[n])}" for n in probe.script.leaves)
         return right, f"{outcome['error']}: {outcome['message']}", "", outcome["line"]
+    right_numbers = {f"{name}.data": x for name, x in data.items()} | grad
     rights, heres, whys = [], [], []
     for name, number in judge(probe, outcome).numbers:
-        if name.endswith(".data"):
-            rights.append(f"{name} = {brief(data[name.removesuffix('.data')])}")
-            heres.append(f"{name} = {brief(number)}")
-        else:
-            rights.append(f"{name}.grad = {brief(grad[name])}")
-            heres.append(f"{name}.grad = {brief(number)}")
+        shown = name if name.endswith(".data") else f"{name}.grad"
+        rights.append(f"{shown} = {brief(right_numbers[name])}")
+        heres.append(f"{shown} = {brief(number)}")
+        if name in grad:
             whys.append(_paths(probe, name, number, code))
     return ", ".join(rights), ", ".join(heres), "\n".join(filter(None, whys)), None
 
@@ -241,18 +225,18 @@ def _paths(probe: Probe, name: str, got: float, code: str) -> str:
         return str(found) if found.paths == 1 else ""
     products = [term.product for term in sorted(found.terms, key=lambda term: term.positions)]
     sum_ = " + ".join(brief(p) if p >= 0 else f"({brief(p)})" for p in products)
-    count = {2: "twice"}.get(found.paths, f"{found.paths} times")
-    told = f"{name} reaches {probe.script.root} {count}: {sum_} = {brief(found.gradient)}"
+    count = "twice" if found.paths == 2 else f"{found.paths} times"
+    ways = f"{name} reaches {probe.script.root} {count}: {sum_} = {brief(found.gradient)}"
     forgets = code.startswith("overwrite") or code in ("same_object", "set_prev")
     if forgets and any(math.isclose(got, p, rel_tol=1e-9) for p in products):
-        return f"{told}; your engine kept only one of them"
-    return told
+        return f"{ways}; your engine kept only one of them"
+    return ways
 
 
 # ---- limits and notes --------------------------------------------------------------------------
 
 
-def _limits(found: Examination, signs: dict[str, Sign], told: _Told) -> list[Finding]:
+def _limits(found: Examination, signs: dict[str, Sign]) -> list[Finding]:
     findings = []
     for fault in CATALOGUE:
         is_asked = not found.outcomes.get(fault.probe, {"missing": True}).get("missing")
@@ -262,11 +246,8 @@ def _limits(found: Examination, signs: dict[str, Sign], told: _Told) -> list[Fin
         kind = fault.kind
         if fault.code == "zeroing" and any(w in found.documentation.lower() for w in ZERO_WORDS):
             kind = "note"  # it says so: a matter of taste
-        line, at = told.likely(fault.where)
-        findings.append(
-            Finding(
-                fault.code, kind, fault.name, fault.sees, fault.why, fault.fix,
-                BY_NAME[fault.probe].script, "", shown, "", line, at,
-            )
-        )  # fmt: skip
+        findings.append(Finding(
+            fault.code, kind, fault.name, fault.sees, fault.why, fault.fix,
+            BY_NAME[fault.probe].script, "", shown, "", *_place(found, fault.where),
+        ))  # fmt: skip
     return findings

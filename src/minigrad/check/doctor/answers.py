@@ -26,7 +26,7 @@ SECONDS = 6.0  # for all questions: a sound engine takes one
 MEMORY = 4 * 1024**3  # bytes; somebody's engine may import NumPy or PyTorch
 LARGEST = 1_000_000  # bytes of a file
 SENTENCE = 1_000  # the longest text that is taken from a stranger, save for that of its file
-MORE = {"second": "first", "zero": "cleared"}  # the gradients that such a probe also brings
+MORE = {"second": ("first",), "zero": ("cleared",)}  # the gradients that such a probe also brings
 
 
 class NonsenseError(Exception):
@@ -79,8 +79,8 @@ def _why_it_ended(heard: Heard, at: str) -> str:
         return f"it says too much while {at}"
     if not heard.in_time:
         return f"it did not come to an end: time ran out while {at}"
-    is_killed = heard.code < 0
-    how = f"was killed by signal {-heard.code}" if is_killed else f"ended with code {heard.code}"
+    code = heard.code
+    how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
     return f"the process {how} while {at}, before it could say anything"
 
 
@@ -170,9 +170,7 @@ def _introduce(reading: _Reading, what: Any) -> None:
     reading.operations = _operations(_part(what, "operations"))
     reading.operators = _operations(_part(what, "operators"))
     reading.is_known = True
-    hidden = _hidden(reading, found.words["class"])
-    if hidden:
-        found.problem = hidden
+    found.problem = _hidden(reading, found.words["class"])
 
 
 def _hidden(reading: _Reading, cls: str) -> str:
@@ -183,7 +181,7 @@ def _hidden(reading: _Reading, cls: str) -> str:
     places = reading.first_marks or {}
     marks = places[cls] if cls in places else {m: k for p in places.values() for m, k in p.items()}
     for op, names in NAMES.items():
-        methods = dict.fromkeys(SPECIAL.get(op, ())[:1], reading.operators)
+        methods = {SPECIAL[op]: reading.operators} if op in SPECIAL else {}
         if op not in SYMBOLS:  # of those with two operands, a method may be something else
             methods |= dict.fromkeys(names, reading.operations)
         for name, known in methods.items():
@@ -244,8 +242,9 @@ def _outcome(probe: Probe, what: Any) -> Outcome:
     others = what.get("others", [])
     if not isinstance(others, list):
         raise NonsenseError("no outcomes")
-    others = [_one_outcome(probe, other) for other in others]
-    return {**outcome, "others": others} if others else outcome
+    if others:
+        outcome["others"] = [_one_outcome(probe, other) for other in others]
+    return outcome
 
 
 def _one_outcome(probe: Probe, what: Any) -> Outcome:
@@ -258,5 +257,5 @@ def _one_outcome(probe: Probe, what: Any) -> Outcome:
         }
     if probe.kind == "memory":
         return {name: _count(_part(what, name), 0) for name in ("held", "kept")}
-    parts = ["data", "grad", *([MORE[probe.kind]] if probe.kind in MORE else [])]
+    parts = ("data", "grad", *MORE.get(probe.kind, ()))
     return {part: _numbers(_part(what, part), probe.script.names) for part in parts}

@@ -12,6 +12,7 @@ and never compares a stranger's objects.
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
 import traceback
 from collections.abc import Callable
@@ -28,21 +29,14 @@ GRAD = ("grad", "derivative", "gradient", "_grad", "adjoint", "deriv", "g")
 BACKWARD = ("backward", "backprop", "backpropagate", "back", "compute_gradients", "gradients")
 CHILDREN = ("_prev", "_children", "children", "parents", "prev", "_parents", "inputs", "_inputs")
 ZERO = ("zero_grad", "zero_gradients", "reset_grad", "zerograd")
-SPECIAL = {
-    "add": ("__add__", "__radd__"),
-    "sub": ("__sub__", "__rsub__"),
-    "mul": ("__mul__", "__rmul__"),
-    "div": ("__truediv__", "__rtruediv__"),
-    "pow": ("__pow__", "__rpow__"),
-    "neg": ("__neg__", ""),
-}
 SYMBOLS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "pow": lambda a, b: a**b,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "pow": operator.pow,
 }
+SPECIAL = {op: f"__{symbol.__name__}__" for op, symbol in SYMBOLS.items()} | {"neg": "__neg__"}
 NAMES = {  # what functions instead of operators are called
     "add": ("add", "plus"),
     "sub": ("sub", "subtract", "minus"),
@@ -120,17 +114,18 @@ class Dialect:
         return values
 
     def _do(self, statement: Statement, values: dict[str, Any]) -> Any:
-        exponent = _plain if statement.op == "pow" else float
-        operands = [values[x] if isinstance(x, str) else exponent(x) for x in statement.operands]
-        if statement.op == "is":
+        op = statement.op
+        number = _plain if op == "pow" else float
+        operands = [values[x] if isinstance(x, str) else number(x) for x in statement.operands]
+        if op == "is":
             return operands[0]
-        if statement.op == "sum":
+        if op == "sum":
             return sum(operands)
-        if statement.op.endswith("="):
-            return _in_place(statement.op[:-1], *operands)
-        if statement.op == "neg" and "neg" not in self.operations:
+        if op.endswith("="):
+            return getattr(operator, f"i{SYMBOLS[op[:-1]].__name__}")(*operands)
+        if op == "neg" and "neg" not in self.operations:
             return -operands[0]
-        return self.operations[statement.op](*operands)
+        return self.operations[op](*operands)
 
     def number(self, value: Any, what: str) -> float:
         """Read a number off a stranger's Value: its `data` or `grad`; None counts as 0."""
@@ -140,18 +135,6 @@ class Dialect:
 
 def _plain(x: float) -> float | int:
     return int(x) if x == int(x) else x  # as people write exponents
-
-
-def _in_place(op: str, a: Any, b: Any) -> Any:
-    if op == "add":
-        a += b
-    elif op == "sub":
-        a -= b
-    elif op == "mul":
-        a *= b
-    else:
-        a /= b
-    return a
 
 
 # ---- finding ---------------------------------------------------------------------------------
@@ -196,10 +179,8 @@ def _try(cls: type, module: ModuleType) -> Dialect:
         raise NoEngineError(f"{cls.__name__} keeps its number in no attribute such as data")
     word, backward = _backward_of(cls, module)
     dialect = Dialect(cls, make, data, "", backward, {})
+    dialect.operators = {op for op, name in SPECIAL.items() if getattr(cls, name, None) is not None}
     dialect.operations = _operations(dialect, module)
-    dialect.operators = {
-        op for op, (special, _) in SPECIAL.items() if getattr(cls, special, None) is not None
-    }
     dialect.grad = _attribute(sample, GRAD, 0.0, or_none=True) or _what_changes(dialect)
     if not dialect.grad:
         raise NoEngineError(f"{cls.__name__} has no gradient in an attribute such as grad")
@@ -223,18 +204,12 @@ def _maker(cls: type) -> Callable[[float], Any]:
         for p in parameters[1:]
         if p.name in values and (p.default is p.empty or p.name in FILL[True])
     }
-
-    def make(x: float) -> Any:
-        return cls(x, **options)
-
     try:
-        make(2.5)
+        cls(2.5, **options)
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise NoEngineError(
-            f"{cls.__name__} cannot be made from one number ({reason[:120]})"
-        ) from None
-    return make
+        reason = f"{type(error).__name__}: {error}"[:120]
+        raise NoEngineError(f"{cls.__name__} cannot be made from one number ({reason})") from None
+    return lambda x: cls(x, **options)
 
 
 def _attribute(sample: Any, names: tuple[str, ...], wanted: float, or_none: bool = False) -> str:
@@ -279,33 +254,26 @@ def _backward_of(cls: type, module: ModuleType) -> tuple[str, Callable[[Any], An
 
 
 def _caller(bound: Callable[[Any], Any], function: Any) -> Callable[[Any], Any]:
-    seed = _seed(function, 1)
-    return lambda value: bound(value)(*seed)
-
-
-def _seed(function: Any, known: int) -> tuple[float, ...]:
-    """Return the gradient of the result as an argument, if the function insists on one."""
+    """Call it with the gradient of the result as an argument, if the function insists on one."""
     try:
-        parameters = list(inspect.signature(function).parameters.values())[known:]
+        parameters = list(inspect.signature(function).parameters.values())[1:]
     except (TypeError, ValueError):
-        return ()
+        parameters = []
     needed = [p for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
-    return (1.0,) * len(needed)
+    seed = (1.0,) * len(needed)
+    return lambda value: bound(value)(*seed)
 
 
 def _operations(dialect: Dialect, module: ModuleType) -> dict[str, Callable[..., Any]]:
     cls = dialect.cls
     found: dict[str, Callable[..., Any]] = {}
     for op, names in NAMES.items():
-        special = SPECIAL.get(op, ("", ""))[0]
-        if special and getattr(cls, special, None) is not None:
-            found[op] = SYMBOLS.get(op, lambda a: -a)
+        if op in dialect.operators:
+            found[op] = SYMBOLS.get(op, operator.neg)
             continue
         for name in names:
-            call = _call(cls, module, name)
-            is_plain = op not in SYMBOLS and inspect.isfunction(
-                inspect.getattr_static(cls, name, 0)
-            )
+            call, static = _call(cls, module, name), inspect.getattr_static(cls, name, 0)
+            is_plain = op not in SYMBOLS and inspect.isfunction(static)
             if call is not None and (is_plain or _works(dialect, op, call)):
                 found[op] = call
                 break
@@ -313,8 +281,7 @@ def _operations(dialect: Dialect, module: ModuleType) -> dict[str, Callable[...,
 
 
 def _call(cls: type, module: ModuleType, name: str) -> Callable[..., Any] | None:
-    kind = inspect.getattr_static(cls, name, None)
-    if isinstance(kind, staticmethod | classmethod):
+    if isinstance(inspect.getattr_static(cls, name, None), staticmethod | classmethod):
         method: Callable[..., Any] = getattr(cls, name)
         return method
     if callable(getattr(cls, name, None)):

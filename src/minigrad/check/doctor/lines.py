@@ -103,15 +103,9 @@ def _sets_grad(node: ast.Assign | ast.AugAssign) -> bool:
 def _line(marks: dict[str, int], where: str) -> int | None:
     if where in ("class", "assign"):
         return marks.get(where)
-    names = [f"def {name}" for name in _names(where)]
-    found = next((mark for mark in marks if mark in names), None)
+    names = (*NAMES.get(where, ()), SPECIAL.get(where, ""), f"__{where}__")
+    called = [f"def {name}" for name in (BACKWARD if where == "backward" else names)]
+    found = next((mark for mark in marks if mark in called), None)
     if found is None or where in ("backward", "init"):
         return None if found is None else marks[found]
     return marks.get(f"in {found.removeprefix('def ')}", marks[found])
-
-
-def _names(where: str) -> tuple[str, ...]:
-    """What the function may be called: tanh, __add__ or add, backward or backprop, __init__."""
-    if where == "backward":
-        return BACKWARD
-    return (*NAMES.get(where, ()), *SPECIAL.get(where, ())[:1], f"__{where}__")
