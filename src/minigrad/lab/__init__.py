@@ -13,14 +13,4 @@ from .broken import broken
 from .labs import LABS, Lab
 from .workspace import LabError, Progress, check, reset, start
 
-__all__ = [
-    "LABS",
-    "Lab",
-    "LabError",
-    "Progress",
-    "broken",
-    "check",
-    "reset",
-    "start",
-    "versions",
-]
+__all__ = ["LABS", "Lab", "LabError", "Progress", "broken", "check", "reset", "start", "versions"]

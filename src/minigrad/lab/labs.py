@@ -112,56 +112,28 @@ def sound() -> Measured:
     return _right("_sound")
 
 
-LABS: dict[str, Lab] = {
-    lab.name: lab
-    for lab in (
-        Lab(
-            "accumulate",
-            "versions/v7.py",
-            {"diamond": {"a": -6.0, "b": -4.0, "c": -2.0}, "twice": {"a": 1.0}},
-        ),
-        Lab(
-            "order",
-            "versions/v7.py",
-            {"ladder": {"a": 3.0, "b": 2.0, "c": 6.0, "d": 5.0}},
-        ),
-        Lab(
-            "zero_grad",
-            GROWN,
-            {"training": {"w1": 1.5, "w2": 3.75, "w3": 5.625, "w4": 6.1875, "w5": 5.15625}},
-        ),
-        Lab(
-            "tanh",
-            "versions/v7.py",
-            {  # 1 - t where t is the root of 1/2
-                "neuron": {
-                    "x1": -3 * (1 - math.sqrt(0.5)),
-                    "w1": 2 * (1 - math.sqrt(0.5)),
-                    "x2": 1 - math.sqrt(0.5),
-                    "w2": 0.0,
-                }
-            },
-        ),
-        Lab(
-            "stale",
-            GROWN,
-            {
-                "again": {"1st": 3.0, "2nd": 9.0, "3rd": 18.0},
-                "deep": {"1st": 1.0, "2nd": 11.0, "3rd": 66.0, "4th": 286.0},
-            },
-        ),
-        Lab("set", "engines/edges.py", {"twice": {"a": 1.0}, "square": {"a": 3.0}}, ("diamond",)),
-        Lab("recursion", GROWN, {"long": {"x": "RecursionError"}}),
-        Lab(
-            "overflow",
-            "versions/v7.py",
-            {
-                "far": {"left": -1.0, "right": "OverflowError"},
-                "near": {"tiny": 9.999999707180684e-10},
-            },
-        ),
-    )
-}
+_V7 = "versions/v7.py"
+_SLIP = 1 - math.sqrt(0.5)  # 1 - t instead of 1 - t**2, where t is the root of 1/2
+_ROWS = (
+    Lab("accumulate", _V7,
+        {"diamond": {"a": -6.0, "b": -4.0, "c": -2.0}, "twice": {"a": 1.0}}),
+    Lab("order", _V7,
+        {"ladder": {"a": 3.0, "b": 2.0, "c": 6.0, "d": 5.0}}),
+    Lab("zero_grad", GROWN,
+        {"training": {"w1": 1.5, "w2": 3.75, "w3": 5.625, "w4": 6.1875, "w5": 5.15625}}),
+    Lab("tanh", _V7,
+        {"neuron": {"x1": -3 * _SLIP, "w1": 2 * _SLIP, "x2": _SLIP, "w2": 0.0}}),
+    Lab("stale", GROWN,
+        {"again": {"1st": 3.0, "2nd": 9.0, "3rd": 18.0},
+         "deep": {"1st": 1.0, "2nd": 11.0, "3rd": 66.0, "4th": 286.0}}),
+    Lab("set", "engines/edges.py",
+        {"twice": {"a": 1.0}, "square": {"a": 3.0}}, ("diamond",)),
+    Lab("recursion", GROWN,
+        {"long": {"x": "RecursionError"}}),
+    Lab("overflow", _V7,
+        {"far": {"left": -1.0, "right": "OverflowError"}, "near": {"tiny": 9.999999707180684e-10}}),
+)  # fmt: skip
+LABS: dict[str, Lab] = {lab.name: lab for lab in _ROWS}
 
 
 def _same(x: Number | None, y: Number | None) -> bool:

@@ -14,8 +14,8 @@ Start at `check`.
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +47,10 @@ class Difference:
     yours: float | str | None  # None: it could not be measured
     right: float | str
     as_asked: float | str  # what the broken engine of the lab gives
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {k: json_number(x) if isinstance(x, float) else x for k, x in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -80,17 +84,10 @@ class Progress:
             "engine": self.engine,
             "finished": self.finished,
             "problem": self.problem,
-            "differences": [_row(difference) for difference in self.differences],
-            "seen": [_row(difference) for difference in self.seen],
+            "differences": [difference.as_dict() for difference in self.differences],
+            "seen": [difference.as_dict() for difference in self.seen],
             "message": " ".join(self.lines),
         }
-
-
-def _row(difference: Difference) -> dict[str, Any]:
-    return {
-        key: json_number(value) if isinstance(value, float) else value
-        for key, value in vars(difference).items()
-    }
 
 
 # ---- starting, checking, resetting -----------------------------------------------------------
@@ -104,11 +101,7 @@ def get(name: str, lang: str | None = None) -> Lab:
 
 
 def start(
-    name: str,
-    folder: str | Path | None = None,
-    *,
-    lang: str | None = None,
-    force: bool = False,
+    name: str, folder: str | Path | None = None, *, lang: str | None = None, force: bool = False
 ) -> Path:
     """Make the folder of a lab, `lab-<name>` by default, and return where it is.
 
@@ -123,14 +116,9 @@ def start(
     if target.is_dir() and any(target.iterdir()) and not force:
         raise LabError(say(lang, "not empty", folder=target))
     target.mkdir(parents=True, exist_ok=True)
-    files = {
-        "engine.py": lab.engine_source(),
-        "probe.py": lab.probe_source(),
-        "LAB.md": lab.text(lang),
-    }
-    for file, text in files.items():
-        _set_aside(target / file, text)
-        write_atomically(target / file, text)
+    _write(target / "engine.py", lab.engine_source())
+    _write(target / "probe.py", lab.probe_source())
+    _write(target / "LAB.md", lab.text(lang))
     _remember(target, lab.name, lang, "started", {})
     return target
 
@@ -155,13 +143,7 @@ def check(folder: str | Path | None = None, *, lang: str | None = None) -> Progr
         state = "broken"  # it was whole when we last looked
     _remember(target, name, own_lang, state, seen)
     return Progress(
-        name,
-        lang,
-        state,
-        engine,
-        _differences(lab, measured),
-        problem,
-        _differences(lab, seen),
+        name, lang, state, engine, _differences(lab, measured), problem, _differences(lab, seen)
     )
 
 
@@ -177,9 +159,7 @@ def reset(folder: str | Path | None = None, *, lang: str | None = None) -> Resto
     """Bring engine.py back as it was, and keep the learner's own under another name."""
     target = find_folder(folder, lang)
     name, own_lang, _, _ = _recall(target, lang)
-    lab = LABS[name]
-    kept = _set_aside(target / "engine.py", lab.engine_source())
-    write_atomically(target / "engine.py", lab.engine_source())
+    kept = _write(target / "engine.py", LABS[name].engine_source())
     _remember(target, name, own_lang, "started", {})
     return Restored(target, kept, lang or own_lang)
 
@@ -207,37 +187,29 @@ def checked_language(lang: str | None) -> str:
     return lang or language()
 
 
-def _set_aside(file: Path, whole: str) -> Path | None:
-    """Rename a file that the learner has changed: engine.mine.py, engine.mine-2.py, …"""
-    if not file.exists() or file.read_bytes() == whole.encode():
-        return None
-    kept = next(path for path in _names(file) if not path.exists())
-    file.rename(kept)
+def _write(file: Path, whole: str) -> Path | None:
+    """Write a file; one that the learner changed is kept: engine.mine.py, engine.mine-2.py, …"""
+    kept = None
+    if file.exists() and file.read_bytes() != whole.encode():
+        kept = file.with_name(f"{file.stem}.mine{file.suffix}")
+        numbers = itertools.count(2)
+        while kept.exists():
+            kept = file.with_name(f"{file.stem}.mine-{next(numbers)}{file.suffix}")
+        file.rename(kept)
+    write_atomically(file, whole)
     return kept
-
-
-def _names(file: Path) -> Iterator[Path]:
-    yield file.with_name(f"{file.stem}.mine{file.suffix}")
-    number = 1
-    while True:
-        number += 1
-        yield file.with_name(f"{file.stem}.mine-{number}{file.suffix}")
 
 
 def _differences(lab: Lab, measured: Measured) -> list[Difference]:
     if not measured:
         return []
     right = lab.right | {name: numbers for name, numbers in sound().items() if name in measured}
-    return [
-        Difference(
-            experiment,
-            name,
-            measured.get(experiment, {}).get(name),
-            right[experiment][name],
-            lab.broken.get(experiment, right[experiment])[name],
-        )
-        for experiment, name in differences(measured, right)
-    ]
+    found = []
+    for experiment, name in differences(measured, right):
+        yours, whole = measured.get(experiment, {}).get(name), right[experiment]
+        as_asked = lab.broken.get(experiment, whole)[name]
+        found.append(Difference(experiment, name, yours, whole[name], as_asked))
+    return found
 
 
 # ---- what is remembered ----------------------------------------------------------------------
@@ -253,7 +225,7 @@ def _recall(folder: Path, lang: str | None) -> tuple[str, str, str, Measured]:
         memory = json.loads((folder / MEMORY).read_bytes())
         name, own_lang, state = memory["lab"], memory["lang"], memory["state"]
         seen = {
-            str(experiment): {str(key): _number(x) for key, x in numbers.items()}
+            str(experiment): {k: x if isinstance(x, str) else float(x) for k, x in numbers.items()}
             for experiment, numbers in memory["seen"].items()
         }
         is_known = name in LABS and own_lang in LANGUAGES and state in STATES
@@ -264,21 +236,12 @@ def _recall(folder: Path, lang: str | None) -> tuple[str, str, str, Measured]:
     return name, own_lang, state, seen
 
 
-def _number(x: Any) -> float | str:
-    return x if isinstance(x, str) else float(x)
-
-
 # ---- measuring -------------------------------------------------------------------------------
 
 
 def examine(lab: Lab, engine: Path, lang: str = "en") -> tuple[Measured, str]:
-    """Run the lab's experiments on an engine, in the sandbox.
-
-    Return what they measured, and what went wrong, if anything did: nothing was measured, or not
-    all of it.
-    """
-    probes = list(map(str, lab.probe_paths()))
-    job = {"engine": str(engine.resolve()), "probes": probes}
+    """Return what the lab's experiments measure on an engine, and what went wrong, if anything."""
+    job = {"engine": str(engine.resolve()), "probes": list(map(str, lab.probe_paths()))}
     heard = run_apart(TASK, job, SECONDS, BYTES, "the lab")
     if not heard.in_time:
         return {}, say(lang, "too long", seconds=SECONDS)
@@ -289,5 +252,5 @@ def examine(lab: Lab, engine: Path, lang: str = "en") -> tuple[Measured, str]:
     problems: dict[str, str] = {}  # each once, with where it was first met
     for where, what in answer["failed"].items():
         problems.setdefault(what, where)
-    told = "; ".join(f"{where}: {what}" for what, where in problems.items())
-    return answer["measured"], told.removeprefix("engine.py: ")
+    problem = "; ".join(f"{where}: {what}" for what, where in problems.items())
+    return answer["measured"], problem.removeprefix("engine.py: ")

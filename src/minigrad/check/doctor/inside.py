@@ -20,20 +20,10 @@ from collections.abc import Callable
 from typing import Any
 
 FORBIDDEN = (
-    "os.exec",
-    "os.fork",
-    "os.forkpty",
-    "os.kill",
-    "os.killpg",
-    "os.posix_spawn",
-    "os.spawn",
-    "os.startfile",
-    "os.system",
-    "pty.spawn",
-    "socket.",
-    "subprocess.Popen",
+    "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.posix_spawn", "os.spawn",
+    "os.startfile", "os.system", "pty.spawn", "socket.", "subprocess.Popen",
     "_winapi.CreateProcess",
-)
+)  # fmt: skip
 
 
 def main(task: str) -> None:

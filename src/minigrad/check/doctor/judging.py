@@ -31,10 +31,7 @@ class Sign:
 def ill_outcome(probe: Probe, outcome: Outcome) -> Outcome:
     """Of several outcomes of a probe, return the first that is wrong."""
     every: list[Outcome] = [outcome, *outcome.get("others", ())]
-    for one in every:
-        if not _judge(probe, one).is_well:
-            return one
-    return outcome
+    return next((one for one in every if not _judge(probe, one).is_well), outcome)
 
 
 def judge(probe: Probe, outcome: Outcome) -> Sign:
@@ -46,16 +43,9 @@ def _judge(probe: Probe, outcome: Outcome) -> Sign:
     if "error" in outcome:
         return Sign(error=outcome["error"])
     data, grad = expected(probe.script)
-    wrong = {
-        f"{n}.data": outcome["data"][n]
-        for n in data
-        if not close(outcome["data"][n], data[n], probe.tolerance)
-    }
-    wrong |= {
-        n: outcome["grad"][n]
-        for n in probe.script.leaves
-        if not close(outcome["grad"][n], grad[n], probe.tolerance)
-    }
+    pairs = {f"{n}.data": (outcome["data"][n], x) for n, x in data.items()}
+    pairs |= {n: (outcome["grad"][n], grad[n]) for n in probe.script.leaves}
+    wrong = {n: got for n, (got, x) in pairs.items() if not close(got, x, probe.tolerance)}
     return Sign(frozenset(wrong), "", tuple(sorted(wrong.items())))
 
 

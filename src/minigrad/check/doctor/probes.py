@@ -14,12 +14,16 @@ Therefore `drawn` asks the same with numbers that nobody knows before.
 from __future__ import annotations
 
 import functools
+import operator
 import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from ... import functions
 from ...scalar import Value
 from .dialect import SYMBOLS
-from .scripts import FUNCTIONS, Probe, Script
+from .scripts import Probe, Script
 
 FIRST = ("first", "hand", "maybe", "left")  # the kinds of probes that faults show in
 PROBES: list[Probe] = []
@@ -28,8 +32,7 @@ PROBES: list[Probe] = []
 def _probe(
     name: str, lines: str, kind: str = "first", root: str = "", whole: bool = False, **leaves: float
 ) -> None:
-    script = Script(leaves, tuple(lines.split("; ")), root)
-    PROBES.append(Probe(name, kind, script, whole))
+    PROBES.append(Probe(name, kind, Script(leaves, tuple(lines.split("; ")), root), whole))
 
 
 # ---- each operation alone, and with a gradient coming in ----------------------------------------
@@ -146,15 +149,13 @@ def drawn(seed: int) -> tuple[Probe, ...]:
 
 
 def _drawn(probe: Probe, chance: random.Random) -> Probe:
-    script = probe.script
+    old = probe.script.leaves
     while True:
-        old = dict.fromkeys(script.leaves.values())
-        new = {x: _near(x, probe.whole, chance) for x in old}
-        leaves = {name: new[x] for name, x in script.leaves.items()}
+        new = {x: _near(x, probe.whole, chance) for x in dict.fromkeys(old.values())}
+        script = replace(probe.script, leaves={name: new[x] for name, x in old.items()})
         is_special = len(set(new.values())) < len(new) or any(abs(x) == 1.0 for x in new.values())
-        if not is_special and _is_steady(leaves, script):
-            other = Script(leaves, script.lines, script.root)
-            return Probe(probe.name, probe.kind, other, probe.whole, LOOSE)
+        if not is_special and _is_steady(script):
+            return replace(probe, script=script, tolerance=LOOSE)
 
 
 def _near(x: float, whole: bool, chance: random.Random) -> float:
@@ -164,22 +165,31 @@ def _near(x: float, whole: bool, chance: random.Random) -> float:
     return round(x * chance.uniform(0.6, 1.4) * GRID) / GRID
 
 
-def _is_steady(leaves: dict[str, float], script: Script) -> bool:
+def _is_steady(script: Script) -> bool:
     """Whether all results change by little if an operand does."""
-    right = _results(leaves, script)
+    right = _results(script)
     allowed = [STEADY * 1e-6 * abs(x) for x in right]
-    for name, x in leaves.items():
-        moved = _results({**leaves, name: x * (1 + 1e-6)}, script)
+    for name, x in script.leaves.items():
+        moved = _results(replace(script, leaves=script.leaves | {name: x * (1 + 1e-6)}))
         allowed = [a - abs(p - q) for a, p, q in zip(allowed, right, moved, strict=True)]
     return all(a >= 0 for a in allowed)
 
 
-def _results(leaves: dict[str, float], script: Script) -> list[float]:
-    data, grad = expected(Script(leaves, script.lines, script.root))
+def _results(script: Script) -> list[float]:
+    data, grad = expected(script)
     return [*data.values(), *grad.values()]
 
 
 # ---- what is right ------------------------------------------------------------------------------
+
+
+_CALLS: dict[str, Callable[..., Any]] = {
+    **SYMBOLS,
+    **{name: getattr(functions, name) for name in ("tanh", "exp", "log", "relu", "sigmoid")},
+    "neg": operator.neg,
+    "is": lambda x: x,
+    "sum": lambda *xs: functions.sum(xs),
+}
 
 
 def build(script: Script) -> dict[str, Value]:
@@ -187,10 +197,8 @@ def build(script: Script) -> dict[str, Value]:
     values: dict[str, Value] = {name: Value(x, label=name) for name, x in script.leaves.items()}
     for statement in script.statements:
         operands = [values[x] if isinstance(x, str) else x for x in statement.operands]
-        made = _apply(statement.op.rstrip("="), operands)
-        if not made.label:
-            made.label = statement.name
-        values[statement.name] = made
+        values[statement.name] = made = _CALLS[statement.op.rstrip("=")](*operands)
+        made.label = made.label or statement.name
     return values
 
 
@@ -198,22 +206,4 @@ def expected(script: Script) -> tuple[dict[str, float], dict[str, float]]:
     """Return the right values and gradients of everything in a script, by name."""
     values = build(script)
     values[script.root].backward()
-    return (
-        {name: value.data for name, value in values.items()},
-        {name: value.grad for name, value in values.items()},
-    )
-
-
-def _apply(op: str, operands: list[Value | float]) -> Value:
-    a: Value | float = operands[0]
-    if op == "is":
-        return a  # type: ignore[return-value]
-    if op == "neg":
-        return -a  # type: ignore[return-value]
-    if op == "sum":
-        return functions.sum(operands)  # type: ignore[no-any-return]
-    if op in FUNCTIONS:
-        return getattr(functions, op)(a)  # type: ignore[no-any-return]
-    b: Value | float = operands[1]
-    result: Value = SYMBOLS[op](a, b)
-    return result
+    return {n: v.data for n, v in values.items()}, {n: v.grad for n, v in values.items()}

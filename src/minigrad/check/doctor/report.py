@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from html import escape
 from string import Template
 from typing import Any
@@ -16,9 +16,6 @@ from .probes import build
 from .scripts import Script
 
 LINE = 200  # columns of a line of the stranger's file; wrapping a line without end would take long
-HEADINGS = {"fault": "Faults", "limit": "Limits", "note": "Notes"}
-
-
 _PAGE = Template("""<!doctype html>
 <html lang="en">
 <head>
@@ -61,44 +58,28 @@ class Finding:
         """Tell it in a few lines, with the class by its own name."""
         more = ", ".join(self.also[:6]) + (", …" if len(self.also) > 6 else "")
         others = plural(len(self.also), "other probe fails", "other probes fail")
+        look_at = f"line {self.line}: {short(self.text.strip(), LINE)}"
         parts = {
             "try": self.program.text(cls) if self.program is not None else "",
             "right": self.expected,
             "here": self.got,
             "": self.explanation,
             "why": self.why,
-            "look at": f"line {self.line}: {short(self.text.strip(), LINE)}"
-            if self.line is not None
-            else "",
+            "look at": look_at if self.line is not None else "",
             "fix": self.fix,
             "also": f"{others}: {more}" if self.also else "",
         }
-        told = [f"{self.name}  [{self.code}]"]
+        found = [f"{self.name}  [{self.code}]"]
         for word, text in parts.items():
-            for k, line in enumerate(_wrapped(text)):
-                told.append(f"  {word if not k else '':<9}{line}")
-        return told
+            wrapped = [part for line in text.splitlines() for part in textwrap.wrap(line, 85)]
+            found += [f"  {'' if k else word:<9}{line}" for k, line in enumerate(wrapped)]
+        return found
 
     def as_dict(self, cls: str = "Value") -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        return {
-            "code": self.code,
-            "kind": self.kind,
-            "name": self.name,
-            "sees": self.sees,
-            "why": self.why,
-            "fix": self.fix,
-            "program": self.program.text(cls) if self.program else "",
-            "expected": self.expected,
-            "got": self.got,
-            "explanation": self.explanation,
-            "line": self.line,
-            "also": list(self.also),
-        }
-
-
-def _wrapped(text: str) -> list[str]:
-    return [part for line in text.splitlines() for part in textwrap.wrap(line, 85)]
+        known = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "text"}
+        program = self.program.text(cls) if self.program else ""
+        return known | {"program": program, "also": list(self.also)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +111,23 @@ class Report:
     @property
     def exit_code(self) -> int:
         """0: no fault; 1: faults; 2: could not examine."""
-        if self.problem and not self.faults:
-            return 2
-        return 1 if self.faults else 0
+        return 1 if self.faults else 2 if self.problem else 0
 
     def text(self) -> str:
         """Tell everything, faults first."""
-        told = [self._head()]
+        parts = [self._head()]
         if self.problem:
             how_far = " to the end" if self.probes else ""
-            told += ["", f"Could not examine it{how_far}: {self.problem}."]
-        for kind, heading in HEADINGS.items():
-            found = [finding for finding in self.findings if finding.kind == kind]
-            if found:
-                told += ["", f"{heading} ({len(found)})"]
-                for finding in found:
-                    told += ["", *finding.lines(self.words.get("class", "Value"))]
+            parts += ["", f"Could not examine it{how_far}: {self.problem}."]
+        kinds = {"Faults": self.faults, "Limits": self.limits, "Notes": self.notes}
+        for heading, found in kinds.items():
+            parts += ["", f"{heading} ({len(found)})"] if found else []
+            for finding in found:
+                parts += ["", *finding.lines(self.words.get("class", "Value"))]
         if not self.problem:
-            told += ["", self._verdict()]
+            parts += ["", self._verdict()]
         # Error messages and source lines are a stranger's text.
-        return "\n".join(readable(line) for text in told for line in text.split("\n"))
+        return "\n".join(readable(line) for part in parts for line in part.split("\n"))
 
     def _head(self) -> str:
         if not self.words:
@@ -161,9 +139,7 @@ class Report:
 
     def _verdict(self) -> str:
         limits = f", {plural(len(self.limits), 'limit')}" if self.limits else ""
-        if self.faults:
-            return f"{plural(len(self.faults), 'fault')}{limits}."
-        return f"No fault{limits}."
+        return f"{plural(len(self.faults), 'fault') if self.faults else 'No fault'}{limits}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
@@ -200,5 +176,4 @@ class Report:
     def __str__(self) -> str:
         return self.text()
 
-    def __repr__(self) -> str:
-        return self.text()
+    __repr__ = __str__

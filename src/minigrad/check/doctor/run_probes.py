@@ -9,10 +9,11 @@ from __future__ import annotations
 import gc
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from .dialect import Dialect
-from .scripts import Probe, Script
+from .scripts import Probe
 
 REPEATS = 4  # of a probe: where a set decides the order, each object's address does
 DEPTH = 5_000  # nodes in a chain; Python's own limit is a thousand calls
@@ -78,12 +79,11 @@ def _numbers(dialect: Dialect, values: dict[str, Any]) -> Outcome:
 
 
 def _first(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Outcome:
+    script = probe.script
     if probe.whole:
-        whole: dict[str, float] = {name: int(x) for name, x in probe.script.leaves.items()}
-        values = dialect.run(Script(whole, probe.script.lines, probe.script.root))
-    else:
-        values = dialect.run(probe.script)
-    dialect.backward(values[probe.script.root])
+        script = replace(script, leaves={name: int(x) for name, x in script.leaves.items()})
+    values = dialect.run(script)
+    dialect.backward(values[script.root])
     if alive is not None:
         alive.append(values)
     return _numbers(dialect, values)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow"}
-FUNCTIONS = ("tanh", "exp", "log", "relu", "sigmoid", "sum")
 
 _NAME = r"[a-z]\w*"
 _NUMBER = r"\(?-?\d+(?:\.\d+)?\)?"

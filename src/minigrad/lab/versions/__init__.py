@@ -80,13 +80,8 @@ def diff(number: int) -> str:
     new, old = get(number), get(number - 1) if number > 1 else None
     before, lines_before = _code(source(old.number)) if old else ([], 0)
     after, lines_after = _code(source(number))
-    lines = difflib.unified_diff(
-        before,
-        after,
-        old.path.name if old else "nothing",
-        new.path.name,
-        lineterm="",
-    )
+    names = old.path.name if old else "nothing", new.path.name
+    lines = difflib.unified_diff(before, after, *names, lineterm="")
     return "\n".join(_shifted(line, lines_before, lines_after) for line in lines) + "\n"
 
 
