@@ -66,42 +66,26 @@ _PLAIN: dict[str, _Op] = {
     "square": _Op((1,), lambda x: (x * x, (2 * x,)), lambda x: x**2),
     "cube": _Op((1,), lambda x: (x**3, (3 * x * x,)) if x else None, lambda x: x**3),
     "quarter": _Op((1,), lambda x: (x / 4, (_QUARTER,)), lambda x: x / 4),
-    "relu": _Op(
-        (1,),
-        lambda x: (max(x, _ZERO), (_ONE if x > 0 else _ZERO,)) if x else None,
-        lambda x: x.relu(),
-    ),
-}
+    "relu": _Op((1,), lambda x: (max(x, _ZERO), (_ONE if x > 0 else _ZERO,)) if x else None,
+                lambda x: x.relu()),
+}  # fmt: skip
 _OWN: dict[str, _Op] = {
     "abs": _Op((1,), lambda x: (abs(x), (_ONE if x > 0 else -_ONE,)) if x else None, abs),
     "leaky_relu": _Op(
-        (1,),
-        lambda x: ((x, (_ONE,)) if x > 0 else (x / 4, (_QUARTER,))) if x else None,
-        lambda x: functions.leaky_relu(x, 0.25),
-    ),
-    "maximum": _Op(
-        (2,), lambda a, b: (max(a, b), _first_if(a > b)) if a != b else None, functions.maximum
-    ),
-    "minimum": _Op(
-        (2,), lambda a, b: (min(a, b), _first_if(a < b)) if a != b else None, functions.minimum
-    ),
-    "where": _Op(
-        (2,),
-        lambda a, b: (a if a > b else b, _first_if(a > b)),
-        lambda a, b: functions.where(a > b, a, b),
-    ),
-    "sum": _Op(
-        (1, 2, 3, 5),
-        lambda *xs: (sum(xs, _ZERO), (_ONE,) * len(xs)),
-        lambda *xs: functions.sum(xs),
-    ),
-    "mean": _Op(
-        (1, 2, 4),
-        lambda *xs: (sum(xs, _ZERO) / len(xs), (_ONE / len(xs),) * len(xs)),
-        lambda *xs: functions.mean(xs),
-    ),
+        (1,), lambda x: ((x, (_ONE,)) if x > 0 else (x / 4, (_QUARTER,))) if x else None,
+        lambda x: functions.leaky_relu(x, 0.25)),
+    "maximum": _Op((2,), lambda a, b: (max(a, b), _first_if(a > b)) if a != b else None,
+                   functions.maximum),
+    "minimum": _Op((2,), lambda a, b: (min(a, b), _first_if(a < b)) if a != b else None,
+                   functions.minimum),
+    "where": _Op((2,), lambda a, b: (a if a > b else b, _first_if(a > b)),
+                 lambda a, b: functions.where(a > b, a, b)),
+    "sum": _Op((1, 2, 3, 5), lambda *xs: (sum(xs, _ZERO), (_ONE,) * len(xs)),
+               lambda *xs: functions.sum(xs)),
+    "mean": _Op((1, 2, 4), lambda *xs: (sum(xs, _ZERO) / len(xs), (_ONE / len(xs),) * len(xs)),
+                lambda *xs: functions.mean(xs)),
     "dot": _Op((2, 4, 6), lambda *xs: _dot(xs), lambda *xs: _halves(xs)),
-}
+}  # fmt: skip
 OPERATIONS = {**_PLAIN, **_OWN}
 LESSONS = tuple(_PLAIN)
 

@@ -83,10 +83,11 @@ def examined(name: str, seconds: float, seed: int = 0, most: int | None = None) 
 
 def facts() -> dict[str, str]:
     """What a bug report needs to say of the machine."""
+    machine = f"native ({native.isas()[0]})" if native.available() else "NumPy"
     known = {
         "minigrad": __version__,
         "engine": engine(),
-        "compiled functions run on": _machine(),
+        "compiled functions run on": machine,
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": platform.platform(),
         "CPU": f"{_cpu()}, {os.cpu_count()} cores",
@@ -96,12 +97,6 @@ def facts() -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             known[package] = metadata.version(package)
     return known
-
-
-def _machine() -> str:
-    if not native.available():
-        return "NumPy"
-    return f"native ({native.isas()[0]})"
 
 
 def _cpu() -> str:
@@ -242,17 +237,13 @@ def forks(seed: int) -> Iterator[Case]:
 def fork_failure(seed: int) -> Case:
     """Fork in the middle of a hand-written step of another thread's pass."""
     inside, forked = threading.Event(), threading.Event()
-    x = Value(2.0)
-    y = x * 3.0
-    z = Value(y.data, (y,))
 
-    def step() -> None:
+    def stop() -> None:
         inside.set()
         forked.wait(_PATIENCE)
-        y.grad += z.grad
 
-    z._backward = step
-    worker = threading.Thread(target=z.backward, daemon=True)
+    x = Value(2.0)
+    worker = threading.Thread(target=_stopped_at(x * 3.0, stop).backward, daemon=True)
     worker.start()
     inside.wait(_PATIENCE)
     with warnings.catch_warnings():
@@ -297,13 +288,15 @@ def interrupts(seed: int) -> Iterator[Case]:
 def interrupt_failure(graph: exact.Graph, seed: int, at: int) -> Case:
     """Put a hand-written step behind one node, and have it interrupted once."""
     leaves = [Value(float(x)) for x in graph.inputs]
-    is_first, calls = True, 0
+    is_first, calls = True, itertools.count()
+
+    def interrupt() -> None:
+        if is_first:
+            raise KeyboardInterrupt
 
     def call(name: str, *operands: Any) -> Any:
-        nonlocal calls
         made = exact.OPERATIONS[name].call(*operands)
-        calls += 1
-        return _interrupted(made, lambda: is_first) if calls == at + 1 else made
+        return _stopped_at(made, interrupt) if next(calls) == at else made
 
     nodes = exact.run(graph, leaves, call)
     for node in leaves:
@@ -320,12 +313,12 @@ def interrupt_failure(graph: exact.Graph, seed: int, at: int) -> Case:
     return None
 
 
-def _interrupted(node: Value, now: Callable[[], bool]) -> Value:
+def _stopped_at(node: Value, stop: Callable[[], None]) -> Value:
+    """Put a hand-written step behind a node, which does something else first."""
     behind = Value(node.data, (node,))
 
     def step() -> None:
-        if now():
-            raise KeyboardInterrupt
+        stop()
         node.grad += behind.grad
 
     behind._backward = step

@@ -25,25 +25,12 @@ from ..core.ops import TABLE
 from ..scalar import Value
 
 Grads = list[tuple[Value, float]]
+Local = Callable[[Value, int, float], float]  # of a node, a position and what is right
+# What a node has for its operands: position, operand, local derivative, contribution.
+Contributions = list[tuple[int, Value, float | None, float]]
 
 
 # ---- the rows ------------------------------------------------------------------------------------
-
-
-def _last_to_first(order: list[Value]) -> Iterable[Value]:
-    return reversed(order)
-
-
-def _never(node: Value) -> bool:
-    return False
-
-
-def _as_it_is(node: Value, position: int, local: float) -> float:
-    return local
-
-
-def _clean(order: list[Value], previous_grads: Grads) -> Grads:
-    return previous_grads
 
 
 @dataclass(frozen=True)
@@ -53,15 +40,15 @@ class BrokenPass:
     name: str
     says: str
     # Given the nodes, operands first, in which order to run them.
-    order: Callable[[list[Value]], Iterable[Value]] = _last_to_first
+    order: Callable[[list[Value]], Iterable[Value]] = reversed
     # Whether a node's contributions replace what was there.
-    overwrites: Callable[[Value], bool] = _never
+    overwrites: Callable[[Value], bool] = lambda node: False
     # What a local derivative is taken to be.
-    local: Callable[[Value, int, float], float] = _as_it_is
+    local: Local = lambda node, position, local: local
     # Whether an operand that is used twice counts once.
     counts_once: bool = False
     # Set the grads that the pass begins with; return those to add when it is over.
-    begin: Callable[[list[Value], Grads], Grads] = _clean
+    begin: Callable[[list[Value], Grads], Grads] = lambda order, previous_grads: previous_grads
 
 
 def _name(node: Value) -> str:
@@ -130,13 +117,7 @@ def _stale(order: list[Value], previous_grads: Grads) -> Grads:
     return leaves
 
 
-def _zeroed(order: list[Value], previous_grads: Grads) -> Grads:
-    return []
-
-
-def _for(
-    name: str, wrong: Callable[[Value, int, float], float]
-) -> Callable[[Value, int, float], float]:
+def _for(name: str, wrong: Local) -> Local:
     return lambda node, position, local: (
         wrong(node, position, local) if _name(node) == name else local
     )
@@ -177,7 +158,7 @@ _ROWS = (
     BrokenPass("stale_interior", "a second backward() starts with the interior grads of the first",
                begin=_stale),
     BrokenPass("zeroing", "backward() sets all grads to zero first: nothing adds up over calls",
-               begin=_zeroed),
+               begin=lambda order, previous_grads: []),
     BrokenPass("mul_own", "the derivative of a*b with respect to a is taken to be a",
                local=_for("mul", _own_operand)),
     BrokenPass("pow_not_lowered", "the derivative of x**n is taken to be n * x**n",
@@ -220,13 +201,10 @@ def _play(
     return after_all
 
 
-def _contributions(
-    fault: BrokenPass, node: Value, grad: float
-) -> list[tuple[int, Value, float | None, float]]:
-    """List what a node has for its operands: position, operand, local derivative, contribution."""
+def _contributions(fault: BrokenPass, node: Value, grad: float) -> Contributions:
     if node._is_custom:
         return _by_hand(node)
-    found: list[tuple[int, Value, float | None, float]] = []
+    found: Contributions = []
     met: set[int] = set()
     for position, (operand, right) in enumerate(links(node)):
         if not (fault.counts_once and id(operand) in met):
@@ -236,14 +214,14 @@ def _contributions(
     return found
 
 
-def _by_hand(node: Value) -> list[tuple[int, Value, float | None, float]]:
+def _by_hand(node: Value) -> Contributions:
     """Run a hand-written step on clean grads; what it left contributes, and the grads come back."""
     operands = list({id(operand): operand for operand in node._operands}.values())
     before = [operand.grad for operand in operands]
     for operand in operands:
         operand.grad = 0.0
     run_by_hand(node, node._backward)
-    found: list[tuple[int, Value, float | None, float]] = []
+    found: Contributions = []
     for position, (operand, grad) in enumerate(zip(operands, before, strict=True)):
         found.append((position, operand, None, operand.grad))
         operand.grad = grad
