@@ -70,10 +70,7 @@ def decision_boundary(
     ax = _axes(ax)
     notes = _shade(ax, xs, ys, grid, (low, high))
     wrong = _mark_points(ax, pairs, is_high, above, (low, high))
-    ax.set_xlim(xs[0], xs[-1])
-    ax.set_ylim(ys[0], ys[-1])
-    ax.set_xlabel("x")
-    ax.set_ylabel("y")
+    ax.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]), xlabel="x", ylabel="y")
     right = f"{len(pairs) - wrong} of {plural(len(pairs), 'point')} right"
     _finish(ax, f"Decision boundary: {right}", notes)
     ax.legend(loc="upper right", framealpha=0.9)
@@ -99,36 +96,21 @@ def loss_curve(
     ax = _axes(ax)
     gaps = [step for step, loss in enumerate(numbers) if not _is_drawable(loss)]
     # A number between two gaps has no line to show it, and neither has a single one.
-    marker = "o" if gaps or len(numbers) == 1 else ""
-    steps = range(len(numbers))
-    lines = ax.plot(
-        steps,
-        [loss if _is_drawable(loss) else nan for loss in numbers],
-        color=BLUE,
-        linewidth=1.8,
-        marker=marker,
-        markersize=3.5,
-        label="loss",
-    )
+    dots = {"marker": "o" if gaps or len(numbers) == 1 else "", "markersize": 3.5}
+    drawn = [loss if _is_drawable(loss) else nan for loss in numbers]
+    lines = ax.plot(drawn, color=BLUE, linewidth=1.8, label="loss", **dots)
     notes = []
     if gaps:
         of_all = f"{len(gaps)} of {plural(len(numbers), 'loss', 'losses')}"
         notes.append(f"gaps: {of_all}, {NOT_DRAWABLE}")
-        lines += ax.plot(
-            gaps,
-            [0.03] * len(gaps),  # just above the lower edge, whatever the losses are
-            transform=ax.get_xaxis_transform(),
-            color="black",
-            linestyle="none",
-            marker="x",
-            label="gap",
-        )
+        low = ax.get_xaxis_transform()  # just above the lower edge, whatever the losses are
+        lines += ax.plot(gaps, [0.03] * len(gaps), "kx", transform=low, label="gap")
     ax.set_xlabel("training step")
     ax.set_ylabel("loss", color=BLUE)
     ax.margins(x=0.02)
     ax.xaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     if fractions is not None:
-        lines += _draw_accuracies(ax, fractions, marker)
+        lines += _draw_accuracies(ax, fractions, dots)
     _finish(ax, "Loss" if fractions is None else "Loss and accuracy", notes)
     if len(lines) > 1:
         ax.legend(handles=lines, loc="center right", framealpha=0.9)
@@ -162,8 +144,7 @@ def gradient_histogram(model: Module, *, ax: Axes = None, bins: int = 30) -> Axe
     ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
     _scale_counts(ax, highest, len(groups))
     ax.ticklabel_format(axis="x", scilimits=(-2, 4), useMathText=True)
-    ax.set_xlabel("gradient")
-    ax.set_ylabel("number of parameters")
+    ax.set(xlabel="gradient", ylabel="number of parameters")
     notes = []
     if not any(every):
         notes.append("all of them are zero: call backward() on the loss first")
@@ -212,8 +193,7 @@ def _finish(ax: Axes, title: str, notes: Iterable[str]) -> None:
     ax.set_title("\n".join([title, *notes]), fontsize="medium")
     ax.grid(True, color=GREY, alpha=0.2, linewidth=0.6)
     ax.set_axisbelow(True)
-    ax.spines["top"].set_visible(False)
-    ax.spines["right"].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _whole_number(x: Any, smallest: int, what: str) -> int:
@@ -382,10 +362,7 @@ def _mark_points(
         x, y = ([place[k] for place in places] for k in (0, 1))
         ax.scatter(x, y, label=label, edgecolors="black", **style)
 
-    for name, wanted, colour, shape in (
-        (names[0], False, BLUE, "o"),
-        (names[1], True, ORANGE, "^"),
-    ):
+    for name, wanted, colour, shape in zip(names, (False, True), (BLUE, ORANGE), "o^", strict=True):
         style = {"s": 34, "c": colour, "marker": shape, "linewidths": 0.7, "zorder": 3}
         mark([k == wanted for k in is_high], f"class {name}", **style)
     # A score of nan is on no side, and so on the wrong one.
@@ -414,19 +391,11 @@ def _fractions(accuracies: Iterable[Any], count: int) -> list[float]:
     return fractions
 
 
-def _draw_accuracies(ax: Axes, fractions: list[float], marker: str) -> list[Any]:
+def _draw_accuracies(ax: Axes, fractions: list[float], dots: dict[str, Any]) -> list[Any]:
     """Draw them on an axis at the right, and return the lines for the legend."""
     right = ax.twinx()
-    lines: list[Any] = right.plot(
-        range(len(fractions)),
-        fractions,
-        color=VERMILLION,
-        linestyle="--",
-        linewidth=1.5,
-        marker=marker,
-        markersize=3.5,
-        label="accuracy",
-    )
+    style = {"color": VERMILLION, "linestyle": "--", "linewidth": 1.5}
+    lines: list[Any] = right.plot(fractions, label="accuracy", **style, **dots)
     right.set_ylim(0.0, 1.03)
     right.set_ylabel("accuracy", color=VERMILLION)
     right.yaxis.set_major_formatter(_matplotlib("ticker").PercentFormatter(1.0))
@@ -469,9 +438,8 @@ def _scale_counts(ax: Axes, highest: int, groups: int) -> None:
     """Make the axis of counts logarithmic above 1, with space for the legend above the highest."""
     ax.set_yscale("symlog", linthresh=1.0, linscale=0.4)
     ticker = _matplotlib("ticker")
-    ax.yaxis.set_major_locator(
-        ticker.SymmetricalLogLocator(base=10.0, linthresh=1.0, subs=[1.0, 2.0, 5.0])
-    )
+    locator = ticker.SymmetricalLogLocator(base=10.0, linthresh=1.0, subs=[1.0, 2.0, 5.0])
+    ax.yaxis.set_major_locator(locator)
     ax.yaxis.set_major_formatter(ticker.FormatStrFormatter("%d"))
     rows = -(-groups // LEGEND_COLUMNS)
     legend = min(0.06 + 0.05 * rows, 0.6)  # about this part of the height
