@@ -115,9 +115,7 @@ def _read(content: bytes, expected: str, count: int) -> list[float]:
 
 
 def _is_saved_number(x: object) -> bool:
-    if isinstance(x, bool):
-        return False
-    return isinstance(x, (int, float)) or x in ("inf", "-inf", "nan")
+    return type(x) in (int, float) or x in ("inf", "-inf", "nan")  # not bool
 
 
 # ---- what Python reads as JSON and `save_parameters` does not write --------------------------

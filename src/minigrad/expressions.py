@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from . import functions
+from .core.names import plural
 from .core.ops import OPS
 from .errors import ExpressionError
 from .scalar import apply
@@ -25,12 +26,11 @@ __all__ = ["FUNCTIONS", "Token", "evaluate", "names", "parse"]
 MAX_LENGTH = 10_000  # characters: far beyond what a person types, and parsed within milliseconds
 
 # What can be called, with the number of arguments (None: one or more).
-_CALLABLE = [
-    name
+FUNCTIONS = {
+    name: OPS[name].arity
     for name in functions.NAMES
     if name not in ("where", "take", "dot", "softmax", "log_softmax")
-]
-FUNCTIONS = {name: OPS[name].arity for name in _CALLABLE}
+}
 FUNCTIONS["leaky_relu"] = 1
 
 _TOKEN = re.compile(
@@ -67,7 +67,7 @@ def parse(text: str) -> list[Token]:
         match = _TOKEN.match(text, position)
         if match is None:
             at = position + len(text[position:]) - len(text[position:].lstrip())
-            raise _error(f"unexpected {text[at]!r}{_HINTS.get(text[at], '')}", text, at)
+            raise yard.error(f"unexpected {text[at]!r}{_HINTS.get(text[at], '')}", at)
         kind = str(match.lastgroup)
         position = match.end()
         yard.read(kind, match[kind], match.start(kind))
@@ -95,12 +95,11 @@ class _Yard:
     def read(self, kind: str, token: str, position: int) -> None:
         if kind in ("number", "name", "call") or token == "(":
             if not self.expects_operand:
-                raise _error(f"an operator is missing before {token!r}", self.text, position)
+                raise self.error(f"an operator is missing before {token!r}", position)
             self._read_operand(kind, token, position)
         elif self.expects_operand:
             if token not in ("+", "-"):
-                message = f"a number or a name is missing before {token!r}"
-                raise _error(message, self.text, position)
+                raise self.error(f"a number or a name is missing before {token!r}", position)
             if token == "-":
                 self.waiting.append(_Waiting("operator", "negate", position))
         elif token in (")", ","):
@@ -113,19 +112,24 @@ class _Yard:
 
     def _read_operand(self, kind: str, token: str, position: int) -> None:
         if kind == "call":
-            _require_function(token, self.text, position)
+            if token not in FUNCTIONS:
+                close = [known for known in FUNCTIONS if known.startswith(token)]
+                close = close or difflib.get_close_matches(token, FUNCTIONS)
+                others = "there are " + ", ".join(FUNCTIONS)
+                hint = f"did you mean {close[0]}?" if close else others
+                raise self.error(f"there is no function {token!r}; {hint}", position)
             self.waiting.append(_Waiting("call", token, position))
         elif token == "(":
             self.waiting.append(_Waiting("(", token, position))
         elif token in FUNCTIONS:
-            raise _error(f"{token} is a function: write {token}(…)", self.text, position)
+            raise self.error(f"{token} is a function: write {token}(…)", position)
         else:
             self.program.append(Token(kind, token))
             self.expects_operand = False
 
-    def _unwind(self, operator: str) -> None:
+    def _unwind(self, operator: str = "") -> None:
         """Move what binds tighter than `operator` to the program; `**` groups to the right."""
-        here = _PRECEDENCE[operator]
+        here = _PRECEDENCE.get(operator, 0)  # all that is open binds tighter than no operator
         while self.waiting and self.waiting[-1].kind == "operator":
             before = _PRECEDENCE[self.waiting[-1].text]
             if before < here or (before == here and operator == "**"):
@@ -133,46 +137,33 @@ class _Yard:
             self.program.append(Token("operator", self.waiting.pop().text))
 
     def _close(self, token: str, position: int) -> None:
-        while self.waiting and self.waiting[-1].kind == "operator":
-            self.program.append(Token("operator", self.waiting.pop().text))
+        self._unwind()
         if not self.waiting or (token == "," and self.waiting[-1].kind != "call"):
-            message = f"this {token!r} has no open parenthesis to belong to"
-            raise _error(message, self.text, position)
+            raise self.error(f"this {token!r} has no open parenthesis to belong to", position)
         top = self.waiting.pop()
         if token == ",":
             self.waiting.append(top._replace(arguments=top.arguments + 1))
         elif top.kind == "call":
             arity = FUNCTIONS[top.text]
             if arity is not None and top.arguments != arity:
-                plural = "" if arity == 1 else "s"
-                message = f"{top.text} takes {arity} argument{plural}, got {top.arguments}"
-                raise _error(message, self.text, top.position)
+                takes = f"{top.text} takes {plural(arity, 'argument')}, got {top.arguments}"
+                raise self.error(takes, top.position)
             self.program.append(Token("call", top.text, top.arguments))
 
     def finish(self) -> list[Token]:
         if self.expects_operand:
-            message = "the expression ends where a number or a name is expected"
-            raise _error(message, self.text, len(self.text))
-        while self.waiting:
-            top = self.waiting.pop()
-            if top.kind != "operator":
-                raise _error("this parenthesis is never closed", self.text, top.position)
-            self.program.append(Token("operator", top.text))
+            expected = "the expression ends where a number or a name is expected"
+            raise self.error(expected, len(self.text))
+        self._unwind()
+        if self.waiting:
+            raise self.error("this parenthesis is never closed", self.waiting[-1].position)
         return self.program
 
-
-def _require_function(name: str, text: str, position: int) -> None:
-    if name not in FUNCTIONS:
-        close = [known for known in FUNCTIONS if known.startswith(name)]
-        close = close or difflib.get_close_matches(name, FUNCTIONS)
-        there_is = f"did you mean {close[0]}?" if close else "there are " + ", ".join(FUNCTIONS)
-        raise _error(f"there is no function {name!r}; {there_is}", text, position)
-
-
-def _error(message: str, text: str, position: int) -> ExpressionError:
-    left = max(0, position - 30)
-    window = "".join(c if c.isprintable() else " " for c in text[left : position + 30])
-    return ExpressionError(f"{message}\n  {window}\n  {' ' * (position - left)}^")
+    def error(self, message: str, position: int) -> ExpressionError:
+        left = max(0, position - 30)
+        window = self.text[left : position + 30]
+        window = "".join(c if c.isprintable() else " " for c in window)
+        return ExpressionError(f"{message}\n  {window}\n  {' ' * (position - left)}^")
 
 
 def names(program: list[Token]) -> list[str]:

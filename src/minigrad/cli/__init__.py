@@ -14,9 +14,8 @@ from ..errors import ExpressionError
 from ..expressions import FUNCTIONS
 from ..version import __version__
 from .checks import doctor, selftest
-from .expressions import explain, grad, steps
+from .expressions import draw, explain, grad, play, steps
 from .lab import app as lab_app
-from .pictures import draw, play
 from .reporting import Group, reported, run
 
 __all__ = ["app", "main"]

@@ -1,20 +1,27 @@
-"""`minigrad grad`, `explain` and `steps`: the gradients of an expression, and their reasons."""
+"""The commands on an expression: `grad`, `explain`, `steps`, and its graph by `draw` and `play`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from .. import view
 from ..calculus.paths import explain_all
 from ..calculus.steps import Seed
 from ..calculus.steps import steps as record_steps
-from ..core.names import cut, json_number
+from ..core.names import cut, json_number, readable
 from ..core.terminal import put, put_json, put_rich, put_table
 from ..errors import ExpressionError
 from ..expressions import FUNCTIONS, NUMBER, evaluate, names, parse
 from ..scalar import Value
-from .options import AsJson, Assignments, Expression
+from .options import AsJson, Assignments, Expression, Force, write
+
+Direction = Annotated[
+    str, typer.Option("--rankdir", help="LR, left to right, or TB, top to bottom.")
+]
 
 
 def grad(expression: Expression, assignments: Assignments = None, as_json: AsJson = False) -> None:
@@ -24,9 +31,20 @@ def grad(expression: Expression, assignments: Assignments = None, as_json: AsJso
         result.backward()
         result = result.data
     if as_json:
-        put_json(_report(expression, result, variables))
-    else:
-        _print_table(expression, result, variables)
+        rows = {
+            name: {"value": json_number(v.data), "grad": json_number(v.grad)}
+            for name, v in variables.items()
+        }
+        value = json_number(result)
+        put_json({"expression": expression, "value": value, "variables": rows})
+        return
+    put(f"{' '.join(expression.split())} = {result:.10g}")
+    if variables:
+        put_table(
+            ("variable", "value", "gradient"),
+            [(cut(name), f"{v.data:.10g}", f"{v.grad:.10g}") for name, v in variables.items()],
+            right=(1, 2),
+        )
 
 
 def explain(
@@ -37,7 +55,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Explain each gradient as a sum over paths."""
-    result, variables = _graph_and_variables(expression, assignments)
+    result, variables = _graph(expression, assignments)
     if of is not None and of not in variables:
         raise ExpressionError(f"--of {of}: the variables are {', '.join(variables)}.")
     chosen = [variable for name, variable in variables.items() if of in (None, name)]
@@ -57,12 +75,64 @@ def steps(
     as_json: AsJson = False,
 ) -> None:
     """Print the backward pass, one line for each contribution: a.grad: 10 -> 4."""
-    result = graph(expression, assignments)
+    result, _ = _graph(expression, assignments)
     played = record_steps(result, overwrite=overwrite)
     if as_json:
         put_json([step.as_dict() for step in played])
     else:
         put("\n".join(map(str, [Seed(result), *played])))
+
+
+def draw(
+    expression: Expression,
+    assignments: Assignments = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file: .svg, .gv, .json or .txt.")
+    ] = None,
+    rankdir: Direction = "LR",
+    before: Annotated[bool, typer.Option("--before", help="Before the backward pass.")] = False,
+    force: Force = False,
+) -> None:
+    """Draw the graph of an expression, as a tree in the terminal or into a file."""
+    result, _ = _graph(expression, assignments)
+    if not before:
+        result.backward()
+    _check_direction(rankdir)
+    if output is None:
+        put(view.to_text(result))
+        return
+    writers: dict[str, Callable[[], str]] = {
+        ".svg": lambda: view.to_svg(result, rankdir),
+        ".gv": lambda: view.draw_dot(result, rankdir=rankdir).source,
+        ".json": lambda: view.to_json(result) + "\n",
+        ".txt": lambda: view.to_text(result) + "\n",
+    }
+    ending = output.suffix.lower()
+    if ending not in writers:
+        raise ExpressionError(
+            f"{readable(output)}: the ending {output.suffix!r} is not known; write one of "
+            f"{', '.join(writers)} (minigrad play makes .html)."
+        )
+    write(output, writers[ending], force)
+
+
+def play(
+    expression: Expression,
+    assignments: Assignments = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
+        "play.html"
+    ),
+    rankdir: Direction = "LR",
+    force: Force = False,
+) -> None:
+    """Write a page that steps through the forward and the backward pass."""
+    result, _ = _graph(expression, assignments)
+    _check_direction(rankdir)
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise ExpressionError(
+            f"{readable(output)}: the player is a page; name a file that ends in .html."
+        )
+    write(output, lambda: view.play(result, rankdir).html, force)
 
 
 def _evaluated(
@@ -81,20 +151,13 @@ def _evaluated(
     return result, variables
 
 
-def _graph_and_variables(
-    expression: str, assignments: list[str] | None
-) -> tuple[Value, dict[str, Value]]:
+def _graph(expression: str, assignments: list[str] | None) -> tuple[Value, dict[str, Value]]:
     result, variables = _evaluated(expression, assignments)
     if not isinstance(result, Value):
         raise ExpressionError(
             f"{expression} has no variable, so there is no graph; write one, such as a*2 with a=3."
         )
     return result, variables
-
-
-def graph(expression: str, assignments: list[str] | None) -> Value:
-    """Build the graph of an expression, with the numbers of its variables."""
-    return _graph_and_variables(expression, assignments)[0]
 
 
 def _variables(assignments: list[str]) -> dict[str, Value]:
@@ -118,22 +181,6 @@ def _variables(assignments: list[str]) -> dict[str, Value]:
     return variables
 
 
-def _report(expression: str, result: float, variables: dict[str, Value]) -> dict[str, Any]:
-    return {
-        "expression": expression,
-        "value": json_number(result),
-        "variables": {
-            name: {"value": json_number(v.data), "grad": json_number(v.grad)}
-            for name, v in variables.items()
-        },
-    }
-
-
-def _print_table(expression: str, result: float, variables: dict[str, Value]) -> None:
-    put(f"{' '.join(expression.split())} = {result:.10g}")
-    if variables:
-        put_table(
-            ("variable", "value", "gradient"),
-            [(cut(name), f"{v.data:.10g}", f"{v.grad:.10g}") for name, v in variables.items()],
-            right=(1, 2),
-        )
+def _check_direction(rankdir: str) -> None:
+    if rankdir not in ("LR", "TB"):
+        raise ExpressionError(f"--rankdir {rankdir}: write LR, left to right, or TB.")

@@ -6,7 +6,7 @@ Exit codes: 0, and for `check` that means finished; 1, not yet; 2, a mistake.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -120,7 +120,9 @@ def _versions(
     lang = checked_language(lang)
     chosen = all_versions.VERSIONS if number is None else (all_versions.get(number),)
     if as_json:
-        put_json([_version_row(v, lang, diff) for v in chosen])
+        key, text = ("diff", all_versions.diff) if diff else ("source", all_versions.source)
+        rows = [(v.number, v.new[lang], _verdict(v, lang), text(v.number)) for v in chosen]
+        put_json([dict(zip(("number", "new", "doctor", key), row, strict=True)) for row in rows])
     elif diff:
         put("\n".join(all_versions.diff(version.number) for version in chosen), end="")
     elif number is not None:
@@ -133,16 +135,6 @@ def _versions(
             right=(0,),
         )
         put(say(lang, "how to read", number=6))
-
-
-def _version_row(version: all_versions.Version, lang: str, diff: bool) -> dict[str, Any]:
-    text = all_versions.diff if diff else all_versions.source
-    return {
-        "number": version.number,
-        "new": version.new[lang],
-        "doctor": _verdict(version, lang),
-        "diff" if diff else "source": text(version.number),
-    }
 
 
 def _verdict(version: all_versions.Version, lang: str) -> str:
@@ -169,17 +161,13 @@ def _tell(progress: Progress) -> None:
 
 
 def _put_differences(shown: list[Difference], progress: Progress) -> None:
-    compared = progress.engine == "other"
-    headings = ["yours", "whole", *(["as asked"] if compared else [])]
+    columns = 3 if progress.engine == "other" else 2  # with what the lab asks for, or without
+    headings = [say(progress.lang, text) for text in ("yours", "whole", "as asked")[:columns]]
     rows = []
-    for difference in shown:
-        numbers = [difference.yours, difference.right, *([difference.as_asked] if compared else [])]
-        rows.append([difference.experiment, difference.name, *map(_spell, numbers)])
-    put_table(
-        [say(progress.lang, "experiment"), "", *(say(progress.lang, text) for text in headings)],
-        rows,
-        right=(1, 2, 3, 4),
-    )
+    for found in shown:
+        numbers = (found.yours, found.right, found.as_asked)[:columns]
+        rows.append([found.experiment, found.name, *map(_spell, numbers)])
+    put_table([say(progress.lang, "experiment"), "", *headings], rows, right=(1, 2, 3, 4))
 
 
 def _spell(number: float | str | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -22,31 +21,18 @@ def run(app: Callable[[], Any]) -> None:
         app()
     except OSError as error:  # of the output itself, such as a full disk behind it
         _complain(f"minigrad: the output cannot be written ({error.strerror}).")
-        _silence()
+        with contextlib.suppress(OSError, ValueError):  # or Python tries it again at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
 
 
-def reported(
-    command: str, *mistakes: type[Exception]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Have a function report what these exceptions say, and files that cannot be used."""
-
-    def decorated(function: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(function)
-        def run(*args: Any, **kwargs: Any) -> None:
-            with _reporting(command, (OSError, *mistakes)):
-                function(*args, **kwargs)
-
-        return run
-
-    return decorated
-
-
 @contextlib.contextmanager
-def _reporting(command: str, mistakes: tuple[type[Exception], ...]) -> Iterator[None]:
+def reported(command: str, *mistakes: type[Exception]) -> Iterator[None]:
+    """Have a function (or a block) report what these exceptions say, and files that fail."""
+    expected: tuple[type[Exception], ...] = (OSError, *mistakes)
     try:
         yield
-    except mistakes as error:
+    except expected as error:
         text = str(error)
         if isinstance(error, OSError):
             if error.filename is None:  # the output itself: whoever reads it has had enough
@@ -61,24 +47,6 @@ def _complain(text: str) -> None:
         put(text, file=sys.stderr)
 
 
-def _silence() -> None:
-    """Give up on the standard output, so that Python does not try it again at its end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-class Group(TyperGroup):
-    """The commands; what typer itself complains of may hold any text, too."""
-
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with _readable_complaints():
-            return super().make_context(*args, **kwargs)
-
-    def invoke(self, ctx: Any) -> Any:
-        with _readable_complaints():
-            return super().invoke(ctx)
-
-
 @contextlib.contextmanager
 def _readable_complaints() -> Iterator[None]:
     try:
@@ -88,3 +56,15 @@ def _readable_complaints() -> Iterator[None]:
         if hasattr(error, "format_message") and hasattr(error, "message") and not is_help:
             error.message = shown(str(error.message), sys.stderr.encoding or "utf-8")
         raise
+
+
+class Group(TyperGroup):
+    """The commands; what typer itself complains of may hold any text, too."""
+
+    @_readable_complaints()
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        return super().make_context(*args, **kwargs)
+
+    @_readable_complaints()
+    def invoke(self, ctx: Any) -> Any:
+        return super().invoke(ctx)
