@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .layers import Layers, build
+from .layers import build
 from .ordering import improve
 from .placing import place, ports
 from .ranks import assign
@@ -57,9 +57,7 @@ class Layout:
 
 
 def layout(
-    sizes: Sequence[tuple[float, float]],
-    edges: Sequence[tuple[int, int]],
-    rankdir: str = "LR",
+    sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], rankdir: str = "LR"
 ) -> Layout:
     """Place boxes and route edges: from left to right ("LR") or from top to bottom ("TB").
 
@@ -89,14 +87,18 @@ def layout(
     half = [size / 2 for size in tall] + [0.0] * (len(middle) - len(tall))
     top = min((at - size for at, size in zip(middle, half, strict=True)), default=0.0)
     bottom = max((at + size for at, size in zip(middle, half, strict=True)), default=0.0)
+    outer = {edge: level_of(track, top, bottom) for edge, track in around.items()}
     routes = []
     for edge, (source, target) in enumerate(edges):
-        track = level_of(around[edge], top, bottom) if edge in around else None
-        levels, passed = _passed(graph, edge, (source, target), track, middle, spans)
+        first, last = graph.rank[source], graph.rank[target]
+        levels = [middle[item] for item in graph.chains[edge]]
+        passed = spans[first : last + 1]
+        if edge in outer:
+            levels = [middle[source], outer[edge], outer[edge], middle[target]]
+            passed = [spans[first], spans[first + 1], spans[last - 1], spans[last]]
         levels[-1] += offsets[edge]
         routes.append(curve(ends[source], begins[target], levels, passed))
-    outer = [level_of(track, top, bottom) for track in around.values()]
-    highest, lowest = min([top, *outer]), max([bottom, *outer])
+    highest, lowest = min([top, *outer.values()]), max([bottom, *outer.values()])
 
     def point(x: float, y: float) -> Point:
         x, y = round(x + MARGIN, 2), round(y - highest + MARGIN, 2)
@@ -112,20 +114,3 @@ def layout(
         ),
         tuple(tuple(point(x, y) for x, y in route) for route in routes),
     )
-
-
-def _passed(
-    graph: Layers,
-    edge: int,
-    between: tuple[int, int],
-    track: float | None,
-    middle: list[float],
-    spans: list[tuple[float, float]],
-) -> tuple[list[float], list[tuple[float, float]]]:
-    """Return the levels of an edge, those of its track if it has one, and the strips it passes."""
-    source, target = between
-    first, last = graph.rank[source], graph.rank[target]
-    if track is None:
-        return [middle[item] for item in graph.chains[edge]], spans[first : last + 1]
-    levels = [middle[source], track, track, middle[target]]
-    return levels, [spans[first], spans[first + 1], spans[last - 1], spans[last]]

@@ -15,6 +15,7 @@ Start at `improve`.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from operator import itemgetter
 from random import Random
 
 from .layers import Layers, Order, positions
@@ -26,6 +27,7 @@ KICKS = 6  # times that the best order is disturbed and searched again
 EFFORT = 150_000, 1_500, 1_200_000  # steps of reinsertion: at least, more for each item, at most
 
 Found = tuple[int, Order]  # crossings, and the order that has so many
+_crossed = itemgetter(0)
 
 
 def improve(graph: Layers) -> None:
@@ -56,10 +58,6 @@ def improve(graph: Layers) -> None:
         )
         best = min(best, current, key=_crossed)
     graph.layers = best[1]
-
-
-def _crossed(found: Found) -> int:
-    return found[0]
 
 
 def crossings(graph: Layers, order: Order) -> int:

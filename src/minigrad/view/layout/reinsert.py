@@ -48,12 +48,13 @@ class Reinsertion:
         here = self.graph.rank[box]
         chains = self.chains[box]
         long = [chain for chain in chains if len(chain) > 2]
-        price = self._price(box, long)
+        slots = [slot for chain in long for slot in chain[1:-1]]
+        price = self._price(box, slots)
         if price > self.effort:
             return
         self.effort -= price
         old = self.position[box]
-        self._take_out(box, long)
+        self._take_out([box, *slots])
         costs = [0] * (len(self.order[here]) + 1)
         for step in (1, -1):
             ends = [
@@ -77,24 +78,17 @@ class Reinsertion:
         for chain in long:
             self._lay(chain)
 
-    def _price(self, box: int, long: list[list[int]]) -> int:
+    def _price(self, box: int, slots: list[int]) -> int:
         """Estimate the steps of the innermost loops that a reinsertion takes."""
         rank, order = self.graph.rank, self.order
-        price = 20 + 6 * len(order[rank[box]])
-        for chain in long:
-            for slot in chain[1:-1]:
-                price += (10 + len(order[rank[slot]])) ** 2
-        return price
+        ways = sum([(10 + len(order[rank[slot]])) ** 2 for slot in slots])
+        return 20 + 6 * len(order[rank[box]]) + ways
 
-    def _take_out(self, box: int, chains: list[list[int]]) -> None:
-        rank = self.graph.rank
-        touched = {rank[box]: None}  # a dict, because a set has no order of its own
-        self.position[box] = -1
-        for chain in chains:
-            for slot in chain[1:-1]:
-                self.position[slot] = -1
-                touched[rank[slot]] = None
-        for layer in touched:
+    def _take_out(self, items: list[int]) -> None:
+        for item in items:
+            self.position[item] = -1
+        # Each layer once; from a dict, because a set has no order of its own.
+        for layer in dict.fromkeys([self.graph.rank[item] for item in items]):
             self.order[layer] = [item for item in self.order[layer] if self.position[item] >= 0]
             self._number(layer)
 

@@ -28,24 +28,20 @@ Strip = tuple[float, float]  # where a layer begins and ends
 
 def tracks(graph: Layers, edges: Sequence[tuple[int, int]]) -> dict[int, Track]:
     """Give every edge without a chain a track around the drawing, shared only one after another."""
-    free: dict[int, list[int]] = {-1: [], 1: []}
-    used = {-1: 0, 1: 0}
-    busy: list[tuple[int, int, int]] = []  # until which layer, side, number
+    free = [(0, -1), (0, 1)]  # number and side, the nearest first; the last on each side is new
+    new = {-1: 0, 1: 0}
+    busy: list[tuple[int, tuple[int, int]]] = []  # until which layer, which track
     found: dict[int, Track] = {}
     waiting = [edge for edge, chain in enumerate(graph.chains) if not chain]
     for edge in sorted(waiting, key=lambda edge: graph.rank[edges[edge][0]]):
         source, target = edges[edge]
         while busy and busy[0][0] <= graph.rank[source]:
-            _, side, number = heappop(busy)
-            heappush(free[side], number)
-        nearest = {side: free[side][0] if free[side] else used[side] for side in (-1, 1)}
-        side = -1 if nearest[-1] <= nearest[1] else 1
-        number = nearest[side]
-        if free[side]:
-            heappop(free[side])
-        else:
-            used[side] += 1
-        heappush(busy, (graph.rank[target], side, number))
+            heappush(free, heappop(busy)[1])
+        number, side = heappop(free)
+        if number == new[side]:
+            new[side] += 1
+            heappush(free, (new[side], side))
+        heappush(busy, (graph.rank[target], (number, side)))
         found[edge] = (side, number)
     return found
 
