@@ -17,7 +17,7 @@ from ..core.files import write_atomically
 from ..core.graph import edges, topological_order
 from ..scalar import ABILITIES, Value
 from .from_graph import LIMIT, scene_of
-from .player.frames import play_of, widths_of
+from .player.frames import play_of
 from .player.page import page_of, still_page_of
 from .scene import Arrow, Scene, Span, Unit
 from .svg import svg_of
@@ -89,8 +89,7 @@ class Player:
         if not scene.is_complete:  # too large to be played
             self.html = still_page_of(scene, rankdir)
             return
-        frames = play_of(root, scene)
-        self.html = page_of(scene, frames, widths_of(frames), rankdir)
+        self.html = page_of(scene, play_of(root, scene), rankdir)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page."""

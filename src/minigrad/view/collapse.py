@@ -12,7 +12,9 @@ which is which.
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from ..core.graph import operands_of
@@ -30,10 +32,7 @@ class _Runs:
         self.heads: list[Any] = []  # operands before users
         self.operands: dict[int, list[Any]] = {}  # of the whole run, by its head
         self.members: dict[int, list[Any]] = {}  # the nodes of the run, by its head
-        uses: dict[int, int] = {}
-        for node in order:
-            for operand in operands_of(node):
-                uses[id(operand)] = uses.get(id(operand), 0) + 1
+        uses = Counter(id(operand) for node in order for operand in operands_of(node))
         head_of: dict[int, Any] = {}
         for node in reversed(order):  # users before operands
             head = head_of.get(id(node), node)
@@ -55,23 +54,8 @@ class _Runs:
 
 def _can_run(node: Any, operand: Any) -> bool:
     row = TABLE[node._code]
-    return (
-        row.commutes
-        and row.arity == 2
-        and operand._code == node._code
-        and not node.label
-        and not operand.label
-        and not node._is_custom
-        and not operand._is_custom
-    )
-
-
-class _Numbers(dict[Any, int]):
-    """Equal descriptions get equal numbers, in order of appearance."""
-
-    def __missing__(self, description: Any) -> int:
-        self[description] = number = len(self)
-        return number
+    is_same = row.commutes and row.arity == 2 and operand._code == node._code
+    return is_same and not any(one.label or one._is_custom for one in (node, operand))
 
 
 def collapsed(order: list[Any]) -> Scene:
@@ -85,11 +69,9 @@ def collapsed(order: list[Any]) -> Scene:
     kinds = sorted(alike, key=lambda number: depth[id(alike[number][0])])
     place = {number: k for k, number in enumerate(kinds)}
     arrows: dict[tuple[int, int, int], Arrow] = {}
-    edges = 0
     for head in runs.heads:
         target = place[kind[id(head)]]
         for position, operand in enumerate(runs.operands[id(head)]):
-            edges += 1
             source = place[kind[id(operand)]]
             slot = position if runs.tells_apart(head) else 0
             arrows.setdefault((target, slot, source), Arrow(source, target, slot))
@@ -99,7 +81,7 @@ def collapsed(order: list[Any]) -> Scene:
     ]
     result = unit_of(order[-1:])  # one number, also where it ends a run
     units[-1] = replace(units[-1], data=result.data, grad=result.grad)
-    edges += len(order) - len(runs.heads)  # those inside the runs
+    edges = sum(len(operands_of(node)) for node in order)
     notice = (
         f"{plural(len(order), 'node')} and {plural(edges, 'arrow')} drawn as "
         f"{plural(len(units), 'box', 'boxes')} and {plural(len(arrows), 'arrow')}; "
@@ -112,7 +94,8 @@ def _kinds(runs: _Runs) -> tuple[dict[int, int], dict[int, int]]:
     """Number the heads by how they are made and used; also tell how deep each is."""
     made: dict[int, int] = {}
     depth: dict[int, int] = {}
-    shapes = _Numbers()
+    # Equal descriptions get equal numbers, in order of appearance.
+    shapes: defaultdict[Any, int] = defaultdict(count().__next__)
     for head in runs.heads:
         operands = runs.operands[id(head)]
         parts = [made[id(operand)] for operand in operands]
@@ -122,7 +105,7 @@ def _kinds(runs: _Runs) -> tuple[dict[int, int], dict[int, int]]:
         depth[id(head)] = 1 + max((depth[id(operand)] for operand in operands), default=0)
     kind: dict[int, int] = {}
     uses: dict[int, set[tuple[int, int]]] = {id(head): set() for head in runs.heads}
-    numbers = _Numbers()
+    numbers: defaultdict[Any, int] = defaultdict(count().__next__)
     for head in reversed(runs.heads):
         mine = kind[id(head)] = numbers[made[id(head)], frozenset(uses[id(head)])]
         for position, operand in enumerate(runs.operands[id(head)]):

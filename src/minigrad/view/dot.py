@@ -26,20 +26,18 @@ from ..core.names import brief, readable
 from ..errors import GraphvizMissingError
 from .scene import Scene, Span, Unit
 from .svg import svg_of
-from .text import span
 
 
 class Picture(graphviz.Digraph):  # type: ignore[misc]
     """A Digraph that can also be drawn without the `dot` binary."""
 
-    _scene: Scene | None = None
-    _rankdir = "LR"
-    _drawn = ""  # the source that the scene stands for
+    # What draw_dot drew: a scene, in which direction, and the source that they stand for.
+    _drawn: tuple[Scene, str, str] | None = None
 
     def copy(self) -> Picture:
         """Return another one like it."""
         twin: Picture = super().copy()
-        twin._scene, twin._rankdir, twin._drawn = self._scene, self._rankdir, self._drawn
+        twin._drawn = self._drawn
         return twin
 
     def save(
@@ -102,12 +100,12 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
                 f"{kind} pictures are made by Graphviz, and its dot program is not on the PATH. "
                 f"{_REMEDY}, or ask for format='svg', which needs nothing."
             )
-        if self._scene is None or self.source != self._drawn:
+        if self._drawn is None or self.source != self._drawn[2]:
             raise GraphvizMissingError(
                 "this picture was changed after draw_dot made it, and only Graphviz can draw the "
                 f"change; its dot program is not on the PATH. {_REMEDY}."
             )
-        return svg_of(self._scene, self._rankdir)
+        return svg_of(*self._drawn[:2])
 
 
 def _given(method: Any, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +131,7 @@ def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Pictur
     for arrow in scene.arrows:
         end = "op" if scene.units[arrow.target].op else ""
         picture.edge(f"n{arrow.source}", f"n{arrow.target}{end}")
-    picture._scene, picture._rankdir, picture._drawn = scene, rankdir, picture.source
+    picture._drawn = scene, rankdir, picture.source
     return picture
 
 
@@ -145,7 +143,7 @@ def _record(unit: Unit) -> str:
 def _four(numbers: Span) -> str:
     """Print four decimals, as the lessons do, as long as they say something."""
     if numbers.low != numbers.high:
-        return span(numbers)
+        return str(numbers)
     x = numbers.low or 0.0
     return f"{x:.4f}" if x == 0 or 1e-3 <= abs(x) < 1e6 else brief(x)
 

@@ -46,14 +46,12 @@ def scene_of(root: Any, limit: int | None = LIMIT) -> Scene:
     return _cut(near[:limit], f"{plural(len(order), 'node')} and {plural(arrows, 'arrow')}")
 
 
-Slots = Callable[[Any], list[tuple[int, Any]]]  # a node's operands with their positions
-
-
 def _whole(order: list[Any]) -> Scene:
     return _scene(order, lambda node: list(enumerate(operands_of(node))))
 
 
-def _scene(order: list[Any], drawn: Slots) -> Scene:
+def _scene(order: list[Any], drawn: Callable[[Any], list[tuple[int, Any]]]) -> Scene:
+    """Draw these nodes; `drawn` gives the operands of one that have arrows, and their positions."""
     place = {id(node): k for k, node in enumerate(order)}
     units = [unit_of([node], len(operands_of(node)) - len(drawn(node))) for node in order]
     arrows = [
@@ -82,10 +80,9 @@ def _cut(kept: list[Any], size: str) -> Scene:
     members = {id(node) for node in kept}
 
     def drawn(node: Any) -> list[tuple[int, Any]]:
-        slots = enumerate(operands_of(node))
-        return [(position, x) for position, x in slots if id(x) in members][:FAN]
+        operands = enumerate(operands_of(node))
+        return [(position, x) for position, x in operands if id(x) in members][:FAN]
 
     order = topological_order(kept[0], lambda node: [operand for _, operand in drawn(node)])
-    shown = plural(len(order), "node")
-    notice = f"{size}; here are the {shown} nearest to the result."
+    notice = f"{size}; here are the {plural(len(order), 'node')} nearest to the result."
     return replace(_scene(order, drawn), notice=notice, is_complete=False)

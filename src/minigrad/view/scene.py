@@ -6,10 +6,10 @@ user; `a*a` has two arrows. A scene holds no Values: it stays as it is while the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ..core.names import json_number, plural, readable
+from ..core.names import brief, json_number, plural, readable
 
 
 class Span(NamedTuple):
@@ -17,6 +17,10 @@ class Span(NamedTuple):
 
     low: float
     high: float
+
+    def __str__(self) -> str:
+        low, high = self
+        return brief(low) if brief(low) == brief(high) else f"{brief(low, 3)} … {brief(high, 3)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,7 @@ class Scene:
                 }
                 for k, unit in enumerate(self.units)
             ],
-            "arrows": [
-                {"source": arrow.source, "target": arrow.target, "position": arrow.position}
-                for arrow in self.arrows
-            ],
+            "arrows": [asdict(arrow) for arrow in self.arrows],
             "notice": self.notice,
         }
 

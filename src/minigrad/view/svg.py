@@ -19,7 +19,6 @@ from ..core.names import plural, readable, short, width_of
 from .layout import Layout, Point, layout
 from .layout.placing import PORT_GAP
 from .scene import Scene, Unit
-from .text import span
 
 COLUMN = 7.3  # the width of a character of 12 px
 PADDING = 8.0
@@ -57,13 +56,12 @@ class _Box:
         label = short(unit.label)  # the rest of it is in the tooltip
         if unit.count > 1:
             label = f"{label} ×{unit.count:,}".lstrip()
-        data, grad = f"data {span(unit.data)}", f"grad {span(unit.grad)}"
+        texts = {"text": label, "data": f"data {unit.data}", "grad": f"grad {unit.grad}"}
         self.cells = [
-            _Cell("data", data, max(width_of(data), widths[0])),
-            _Cell("grad", grad, max(width_of(grad), widths[1])),
+            _Cell(kind, text, max(width_of(text), least))
+            for (kind, text), least in zip(texts.items(), (0, *widths), strict=True)
+            if text
         ]
-        if label:
-            self.cells.insert(0, _Cell("text", label, width_of(label)))
         across = [cell.columns * COLUMN + 2 * PADDING for cell in self.cells]
         if is_flat:
             height = max(HEIGHT, PORT_GAP * (operands - 1) + 18) if not unit.op else HEIGHT
@@ -105,9 +103,9 @@ class _Box:
                 f'height="{_n(oh)}" rx="{round_}" fill="{OPERATION}" stroke="{RIM}"/>',
                 _text("text", op_at[0] + ow / 2, op_at[1] + oh / 2, self.op),
             ]
-        kind, fill = ("mg-box mg-leaf", LEAF) if self.unit.is_leaf else ("mg-box", RESULT)
+        classes, fill = ("mg-box mg-leaf", LEAF) if self.unit.is_leaf else ("mg-box", RESULT)
         parts.append(
-            f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" '
+            f'<rect class="{classes}" x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" '
             f'rx="3" fill="{fill}" stroke="{EDGE}"/>'
         )
         for k, (cell, (cw, ch)) in enumerate(zip(self.cells, self.cell_sizes, strict=True)):
@@ -133,7 +131,11 @@ def svg_of(
     the columns that data and grad of each unit will need later. Without `has_style` the page around
     the picture has to hold `DARK`.
     """
-    boxes = _boxes(scene, rankdir != "TB", widths)
+    operands = Counter(arrow.target for arrow in scene.arrows)
+    boxes = [
+        _Box(unit, operands[k], rankdir != "TB", widths[k] if widths else (0, 0))
+        for k, unit in enumerate(scene.units)
+    ]
     edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
     plan = layout([box.size for box in boxes], edges, rankdir)
     width, height, notice = plan.width, plan.height, []
@@ -149,8 +151,8 @@ def svg_of(
         '<svg xmlns="http://www.w3.org/2000/svg" class="mg" '
         f'viewBox="0 0 {_n(width)} {_n(height)}" {size} role="{role}" '
         f'font-family="{FONT}" font-size="12">',
-        f"<title>{_xml(scene.title)}</title>",
-        f"<desc>{_xml(scene.description())}</desc>",
+        f"<title>{escape(scene.title)}</title>",
+        f"<desc>{escape(scene.description())}</desc>",
         *([f"<style>{DARK}</style>"] if has_style else []),
         f'<rect class="mg-paper" {size} fill="{PAPER}"/>',
         *_arrows(scene, boxes, plan, is_live),
@@ -161,30 +163,21 @@ def svg_of(
     return "\n".join(parts)
 
 
-def _boxes(scene: Scene, is_flat: bool, widths: Sequence[tuple[int, int]]) -> list[_Box]:
-    operands = Counter(arrow.target for arrow in scene.arrows)
-    return [
-        _Box(unit, operands[k], is_flat, widths[k] if widths else (0, 0))
-        for k, unit in enumerate(scene.units)
-    ]
-
-
 def _arrows(scene: Scene, boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
     is_flat = boxes[0].is_flat
     parts = [f'<g fill="none" stroke="{EDGE}" stroke-width="1.2">']
     digits = []
     for k, (arrow, route) in enumerate(zip(scene.arrows, plan.routes, strict=True)):
         x, y = route[-1]
-        end = Point(x - HEAD, y) if is_flat else Point(x, y - HEAD)
-        number = f' data-arrow="{k}"' if is_live else ""
-        half = HEAD / 2
-        corners = (
-            f"{_n(x)},{_n(y)} {_n(x - HEAD)},{_n(y - half)} {_n(x - HEAD)},{_n(y + half)}"
-            if is_flat
-            else f"{_n(x)},{_n(y)} {_n(x - half)},{_n(y - HEAD)} {_n(x + half)},{_n(y - HEAD)}"
+        end, *sides = (
+            Point(x - HEAD, y + side) if is_flat else Point(x + side, y - HEAD)
+            for side in (0, -HEAD / 2, HEAD / 2)
         )
+        start, *rest = (f"{_n(p.x)} {_n(p.y)}" for p in (*route[:-1], end))
+        corners = " ".join(f"{_n(p.x)},{_n(p.y)}" for p in (route[-1], *sides))
+        number = f' data-arrow="{k}"' if is_live else ""
         parts.append(
-            f'<g class="mg-arrow"{number}><path class="mg-edge" d="{_curve([*route[:-1], end])}"/>'
+            f'<g class="mg-arrow"{number}><path class="mg-edge" d="M{start}C{" ".join(rest)}"/>'
             f'<polygon class="mg-head" points="{corners}" fill="{EDGE}" stroke="none"/></g>'
         )
         if scene.units[arrow.target].is_ordered:
@@ -209,13 +202,12 @@ def _digit(number: str, tip: Point, middle: Point, is_flat: bool) -> str:
 def _units(boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
     parts = [f'<g stroke="{EDGE}" stroke-width="1" {_CENTRED}>']
     for k, (box, corner) in enumerate(zip(boxes, plan.corners, strict=True)):
-        name = _describe(box.unit)
         live = f' data-unit="{k}" tabindex="0" role="img"' if is_live else ""
         parts.append(
             f'<g class="mg-unit"{live} transform="translate({_n(corner.x)} {_n(corner.y)})">'
         )
         if not is_live:  # there the name changes from frame to frame
-            parts.append(f"<title>{_xml(name)}</title>")
+            parts.append(f"<title>{escape(_describe(box.unit))}</title>")
         parts += [*box.draw(), "</g>"]
     return [*parts, "</g>"]
 
@@ -225,7 +217,7 @@ def _describe(unit: Unit) -> str:
     made = f" = {readable(unit.op)}" if unit.op else ""
     many = f", {unit.count:,} of them" if unit.count > 1 else ""
     hidden = f", {plural(unit.hidden, 'operand')} not drawn" if unit.hidden else ""
-    return f"{name}{made}, data {span(unit.data)}, grad {span(unit.grad)}{many}{hidden}"
+    return f"{name}{made}, data {unit.data}, grad {unit.grad}{many}{hidden}"
 
 
 def _text(kind: str, x: float, y: float, text: str) -> str:
@@ -236,20 +228,10 @@ def _text(kind: str, x: float, y: float, text: str) -> str:
         extra += f' textLength="{length}" lengthAdjust="spacingAndGlyphs"'
     return (
         f'<text class="mg-{kind}" x="{_n(x)}" y="{_n(y)}" fill="{fill}" stroke="none"{extra}>'
-        f"{_xml(text)}</text>"
+        f"{escape(text)}</text>"
     )
-
-
-def _curve(points: Sequence[Point]) -> str:
-    start, *rest = points
-    controls = " ".join(f"{_n(p.x)} {_n(p.y)}" for p in rest)
-    return f"M{_n(start.x)} {_n(start.y)}C{controls}" if rest else ""
 
 
 def _n(x: float) -> str:
     """Print a coordinate: two decimals at most, and no more than needed."""
     return f"{x:.2f}".rstrip("0").rstrip(".")
-
-
-def _xml(text: str) -> str:
-    return escape(text, quote=True)

@@ -5,8 +5,8 @@ What is used more than once is written out where it comes first, and afterwards 
 
 from __future__ import annotations
 
-from ..core.names import brief, plural, readable
-from .scene import Scene, Span, Unit
+from ..core.names import plural, readable
+from .scene import Scene, Unit
 
 DEEP = 60  # levels; beyond that the indentation alone would fill the line
 
@@ -44,20 +44,11 @@ def text_of(scene: Scene) -> str:
 
 def _name(unit: Unit) -> str:
     label, op = readable(unit.label), readable(unit.op)
-    return f"{label} = {op}" if label and op else label or op or _anonymous(unit)
-
-
-def _anonymous(unit: Unit) -> str:
-    return "number" if unit.is_leaf else "result"
+    anonymous = "number" if unit.is_leaf else "result"
+    return f"{label} = {op}" if label and op else label or op or anonymous
 
 
 def _numbers(unit: Unit) -> str:
     many = f" ×{unit.count:,}" if unit.count > 1 else ""
     hidden = f"   (… {plural(unit.hidden, 'operand')} not drawn)" if unit.hidden else ""
-    return f"{many}   data {span(unit.data)}   grad {span(unit.grad)}{hidden}"
-
-
-def span(numbers: Span) -> str:
-    """Print one number, or from where to where they go."""
-    low, high = numbers
-    return brief(low) if brief(low) == brief(high) else f"{brief(low, 3)} … {brief(high, 3)}"
+    return f"{many}   data {unit.data}   grad {unit.grad}{hidden}"

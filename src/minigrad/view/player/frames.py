@@ -26,19 +26,23 @@ def play_of(root: Any, scene: Scene) -> dict[str, Any]:
     order = topological_order(root)
     place = {id(node): k for k, node in enumerate(order)}
     arrow = {(a.target, a.position): k for k, a in enumerate(scene.arrows)}
-    forward = [_start()] + [_forward(step, place, arrow) for step in forward_steps(root)]
+    title, text = "The leaves have their numbers.", "Step forward to work out the rest."
+    start, seed = _frame("start", title, text), _seed(root, place)
     right = steps(root)
-    broken = overwritten(root, right)
-    seed = _seed(root, place)
+
+    def run(played: list[Step], rule: str) -> list[Frame]:
+        contributions = [_backward(step, place, arrow, rule) for step in played]
+        return [seed, *contributions, _end(played, order)]
+
     return {
         "units": [
             _unit(node, explanation)
             for node, explanation in zip(order, explain_all(root, TOP), strict=True)
         ],
         "arrows": [[a.source, a.target] for a in scene.arrows],
-        "forward": forward,
-        "right": [seed, *(_step(step, place, arrow) for step in right), _end(right, order)],
-        "broken": [seed, *(_overwrite(step, place, arrow) for step in broken), _end(broken, order)],
+        "forward": [start, *(_forward(step, place, arrow) for step in forward_steps(root))],
+        "right": run(right, "+="),
+        "broken": run(overwritten(root, right), "="),
     }
 
 
@@ -54,22 +58,19 @@ def widths_of(play: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def _unit(node: Any, explanation: Explanation) -> dict[str, Any]:
-    is_leaf = not node._operands
+    terms = [[brief(term.product), term.factors, term.path] for term in explanation.terms]
+    if explanation.rest_paths:
+        terms.append([brief(explanation.rest), plural(explanation.rest_paths, "more path"), ""])
     return {
         "name": name_of(node),
         "label": str(node.label),
-        "data": f"data {brief(node.data)}" if is_leaf else "data",  # at the start
+        "data": "data" if node._operands else f"data {brief(node.data)}",  # at the start
         "grad": "grad 0",
         "paths": {
             "name": owner(node),
             "gradient": brief(explanation.gradient),
             "count": plural(explanation.paths, "path"),
-            "terms": [[brief(t.product), t.factors, t.path] for t in explanation.terms]
-            + (
-                [[brief(explanation.rest), plural(explanation.rest_paths, "more path"), ""]]
-                if explanation.rest_paths
-                else []
-            ),
+            "terms": terms,
         },
     }
 
@@ -78,10 +79,6 @@ def _frame(phase: str, title: str, text: str, **rest: Any) -> Frame:
     """Make a frame; `asked` is `text` with its result hidden, for those who want to predict it."""
     frame: Frame = {"phase": phase, "title": title, "text": text, "asked": "", "note": ""}
     return frame | {"units": [], "target": None, "arrows": [], "changes": []} | rest
-
-
-def _start() -> Frame:
-    return _frame("start", "The leaves have their numbers.", "Step forward to work out the rest.")
 
 
 def _forward(step: Forward, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> Frame:
@@ -111,46 +108,37 @@ def _seed(root: Any, place: dict[int, int]) -> Frame:
     )
 
 
-def _step(step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> Frame:
-    before, after = brief(step.before), brief(step.after)
-    contribution = brief(step.contribution)
+def _backward(
+    step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int], rule: str
+) -> Frame:
+    k, target = place[id(step.node)], place[id(step.operand)]
     name = f"{owner(step.operand)}.grad"
-    return _frame(
-        "backward",
-        _headline(step),
-        f"{name}: {before} + {_in_sum(contribution)} = {after}",
-        asked=f"{name}: {before} + ? = ?",
-        note=_reason(step, contribution),
-        asked_note=_reason(step, "?"),
-        **_places(step, place, arrow),
-        changes=[{"unit": place[id(step.operand)], "field": "grad", "text": f"grad {after}"}],
-    )
-
-
-def _overwrite(step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> Frame:
-    before, after, right = brief(step.before), brief(step.after), brief(step.right)
-    name = f"{owner(step.operand)}.grad"
-    change = {"unit": place[id(step.operand)], "field": "grad", "text": f"grad {after}"}
-    note = _reason(step, after)
+    before, after, contribution = map(brief, (step.before, step.after, step.contribution))
+    change = {"unit": target, "field": "grad", "text": f"grad {after}"}
+    note = _reason(step, contribution)
+    if rule == "+=":
+        added = f"({contribution})" if contribution.startswith("-") else contribution
+        text, asked = f"{name}: {before} + {added} = {after}", f"{name}: {before} + ? = ?"
+    else:
+        text, asked = f"{name} = {after}", f"{name} = ?"
     if step.is_wrong:
-        change |= {"text": f"grad {after} ≠ {right}", "wrong": True}
+        instead = f" ≠ {brief(step.right)}"
+        text += instead
+        change |= {"text": f"grad {after}{instead}", "wrong": True}
         lost = f"{before} is lost" if step.before else "the gradient that came in was wrong already"
         note += f"; {lost}"
     return _frame(
         "backward",
-        _headline(step),
-        f"{name} = {after}" + (f" ≠ {right}" if step.is_wrong else ""),
-        asked=f"{name} = ?",
+        f"Backward: {short_name(step.node)} passes its gradient on to {short_name(step.operand)}",
+        text,
+        asked=asked,
         note=note,
         asked_note=_reason(step, "?"),
-        **_places(step, place, arrow),
+        units=[k],
+        target=target,
+        arrows=[arrow[k, step.position]],
         changes=[change],
     )
-
-
-def _headline(step: Step) -> str:
-    node, operand = short_name(step.node), short_name(step.operand)
-    return f"Backward: {node} passes its gradient on to {operand}"
 
 
 def _reason(step: Step, contribution: str) -> str:
@@ -158,15 +146,6 @@ def _reason(step: Step, contribution: str) -> str:
     if step.local is None:
         return f"its hand-written _backward, with grad {grad}, gives {contribution}"
     return f"local derivative {brief(step.local)} × grad {grad} = {contribution}"
-
-
-def _in_sum(number: str) -> str:
-    return f"({number})" if number.startswith("-") else number
-
-
-def _places(step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> dict[str, Any]:
-    k, target = place[id(step.node)], place[id(step.operand)]
-    return {"units": [k], "target": target, "arrows": [arrow[k, step.position]]}
 
 
 def _end(played: list[Step], order: list[Any]) -> Frame:

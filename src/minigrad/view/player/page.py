@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -18,7 +17,7 @@ from typing import Any
 
 from ..scene import Scene
 from ..svg import DARK, svg_of
-from ..text import span
+from .frames import widths_of
 
 _FOLDER = Path(__file__).parent
 
@@ -28,7 +27,7 @@ _PAGE = Template("""<!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="$policy">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
+<title>minigrad: $title</title>
 <style>$style</style>
 </head>
 <body>
@@ -37,10 +36,22 @@ $body
 </html>
 """)
 
+# The icons are drawn, because fonts often lack these signs.
 _PLAYER = Template("""<main data-playing="no" data-rule="+=">
 <h1>$title<span data-player="value"> = $value</span></h1>
 <div class="bar" role="toolbar" aria-label="Player">
-$buttons
+<button type="button" data-player="first" aria-label="First step">
+<svg viewBox="0 0 14 14" aria-hidden="true"><path d="M2 2h2v10H2zM12 2v10L5 7z"/></svg></button>
+<button type="button" data-player="back" aria-label="Step back">
+<svg viewBox="0 0 14 14" aria-hidden="true"><path d="M10 2v10L3 7z"/></svg></button>
+<button type="button" data-player="play" aria-label="Play">
+<svg class="icon-play" viewBox="0 0 14 14" aria-hidden="true"><path d="M3 1v12l9-6z"/></svg>
+<svg class="icon-pause" viewBox="0 0 14 14" aria-hidden="true"><path d="M3 1h3v12H3zM8 1h3v12H8z"/>
+</svg></button>
+<button type="button" data-player="forward" aria-label="Step forward">
+<svg viewBox="0 0 14 14" aria-hidden="true"><path d="M4 2v10l7-5z"/></svg></button>
+<button type="button" data-player="last" aria-label="Last step">
+<svg viewBox="0 0 14 14" aria-hidden="true"><path d="M10 2h2v10h-2zM2 2v10l7-5z"/></svg></button>
 <input type="range" data-player="slider" min="0" max="0" value="0" step="1" aria-label="Step">
 <span class="count" data-player="count"></span>
 <label><input type="checkbox" role="switch" data-player="broken"> break it:
@@ -81,44 +92,19 @@ _STILL = Template("""<main>
 $picture</div>
 </main>""")
 
-# Drawn, because fonts often lack these signs.
-_ICONS = {
-    "first": ("First step", "M2 2h2v10H2zM12 2v10L5 7z"),
-    "back": ("Step back", "M10 2v10L3 7z"),
-    "play": ("Play", ""),
-    "forward": ("Step forward", "M4 2v10l7-5z"),
-    "last": ("Last step", "M10 2h2v10h-2zM2 2v10l7-5z"),
-}
-_PLAY = (
-    '<svg class="icon-play" viewBox="0 0 14 14" aria-hidden="true"><path d="M3 1v12l9-6z"/></svg>'
-    '<svg class="icon-pause" viewBox="0 0 14 14" aria-hidden="true">'
-    '<path d="M3 1h3v12H3zM8 1h3v12H8z"/></svg>'
-)
 
-
-def page_of(
-    scene: Scene, play: dict[str, Any], widths: Sequence[tuple[int, int]], rankdir: str = "LR"
-) -> str:
+def page_of(scene: Scene, play: dict[str, Any], rankdir: str = "LR") -> str:
     """Make the page with the player."""
     script = _script()
-    body = _PLAYER.substitute(
-        **_names(scene),
-        buttons="\n".join(_button(name) for name in _ICONS),
-        picture=svg_of(scene, rankdir, is_live=True, has_style=False, widths=widths),
-        play=_inert(play),
-        script=script,
-    )
-    return _page(scene, body, f"script-src '{_hash(script)}'; ")
+    picture = svg_of(scene, rankdir, is_live=True, has_style=False, widths=widths_of(play))
+    policy = f"script-src '{_hash(script)}'; "
+    return _page(scene, _PLAYER, policy, picture=picture, play=_inert(play), script=script)
 
 
 def still_page_of(scene: Scene, rankdir: str = "LR") -> str:
     """Make a page without the player, for graphs that are too large to play."""
-    body = _STILL.substitute(
-        **_names(scene),
-        notice=escape(scene.notice),
-        picture=svg_of(scene, rankdir, has_style=False),
-    )
-    return _page(scene, body, "")
+    picture = svg_of(scene, rankdir, has_style=False)
+    return _page(scene, _STILL, notice=escape(scene.notice), picture=picture)
 
 
 def _script() -> str:
@@ -130,28 +116,15 @@ def script_hash() -> str:
     return _hash(_script())
 
 
-def _page(scene: Scene, body: str, scripts: str) -> str:
+def _page(scene: Scene, content: Template, scripts: str = "", **parts: str) -> str:
+    title, value = escape(scene.title), escape(str(scene.units[-1].data))
     style = (_FOLDER / "player.css").read_text(encoding="utf-8") + DARK
     policy = (
         f"default-src 'none'; {scripts}style-src '{_hash(style)}'; base-uri 'none'; "
         "form-action 'none'"
     )
-    title = f"minigrad: {escape(scene.title)}"
+    body = content.substitute(parts, title=title, value=value)
     return _PAGE.substitute(policy=policy, title=title, style=style, body=body)
-
-
-def _names(scene: Scene) -> dict[str, str]:
-    return {"title": escape(scene.title), "value": escape(span(scene.units[-1].data))}
-
-
-def _button(name: str) -> str:
-    label, path = _ICONS[name]
-    icon = (
-        _PLAY
-        if name == "play"
-        else (f'<svg viewBox="0 0 14 14" aria-hidden="true"><path d="{path}"/></svg>')
-    )
-    return f'<button type="button" data-player="{name}" aria-label="{label}">{icon}</button>'
 
 
 def _inert(play: dict[str, Any]) -> str:

@@ -13,10 +13,7 @@ export function mount(page, play) {
   const svg = page.querySelector("svg.mg");
   const units = [...svg.querySelectorAll("[data-unit]")];
   const arrows = [...svg.querySelectorAll("[data-arrow]")];
-  const fields = units.map((unit) => ({
-    data: unit.querySelector(".mg-data"),
-    grad: unit.querySelector(".mg-grad"),
-  }));
+  const fields = units.flatMap((unit) => [...unit.querySelectorAll(".mg-data, .mg-grad")]);
   const slider = find("slider");
   const state = { frame: 0, isBroken: false, isPredicting: false, isShown: true, timer: 0 };
   const runs = { right: timeline(play, play.right), broken: timeline(play, play.broken) };
@@ -26,16 +23,15 @@ export function mount(page, play) {
   // ---- one frame -----------------------------------------------------------------------------
 
   function write(key, at) {
-    const [unit, field] = [Math.floor(key / 2), key % 2 ? "grad" : "data"];
-    const entry = lastUpTo(run().history[key], at);
+    const [unit, isGrad] = [Math.floor(key / 2), key % 2 === 1];
+    const entry = run().history[key].findLast(({ frame }) => frame <= at);
     const isHidden = state.isPredicting && !state.isShown && entry.frame === at && at > 0;
-    const text = fields[unit][field];
-    text.textContent = isHidden ? `${field} ?` : entry.text;
-    text.classList.toggle("is-wrong", Boolean(entry.wrong) && !isHidden);
-    if (field === "grad") units[unit].classList.toggle("is-wrong", Boolean(entry.wrong) && !isHidden);
-    const name = play.units[unit].name;
-    const [data, grad] = [fields[unit].data.textContent, fields[unit].grad.textContent];
-    units[unit].setAttribute("aria-label", `${name}, ${data}, ${grad}`);
+    const isWrong = Boolean(entry.wrong) && !isHidden;
+    fields[key].textContent = isHidden ? `${isGrad ? "grad" : "data"} ?` : entry.text;
+    fields[key].classList.toggle("is-wrong", isWrong);
+    if (isGrad) units[unit].classList.toggle("is-wrong", isWrong);
+    const [data, grad] = fields.slice(2 * unit, 2 * unit + 2).map((field) => field.textContent);
+    units[unit].setAttribute("aria-label", `${play.units[unit].name}, ${data}, ${grad}`);
   }
 
   function show(next, isFresh = true) {
@@ -183,16 +179,12 @@ export function mount(page, play) {
     svg.classList.toggle("has-path", unit !== null);
     find("paths").hidden = unit === null;
     if (unit === null) return;
-    const reached = [unit];
-    const known = new Set(reached);
-    for (const k of reached) {
+    const reached = new Set([unit]);
+    for (const k of reached) { // grows while it is read
       units[k].classList.add("on-path");
       for (const [target, arrow] of users[k]) {
         arrows[arrow].classList.add("on-path");
-        if (!known.has(target)) {
-          known.add(target);
-          reached.push(target);
-        }
+        reached.add(target);
       }
     }
     list(play.units[unit].paths);
@@ -204,28 +196,22 @@ export function mount(page, play) {
     find("paths-head").textContent = head;
     const rows = paths.terms.map(([product, factors, path]) => {
       const row = page.ownerDocument.createElement("tr");
-      row.append(cell(secret(product)), cell(secret(factors)), cell(path));
+      const texts = [secret(product), secret(factors), path];
+      for (const text of texts) row.insertCell().textContent = text;
       return row;
     });
     find("paths-terms").replaceChildren(...rows);
   }
 
-  function cell(text) {
-    const element = page.ownerDocument.createElement("td");
-    element.textContent = text;
-    return element;
-  }
-
   units.forEach((unit, k) => {
     unit.addEventListener("pointerenter", () => choose(k));
     unit.addEventListener("focus", () => choose(k));
-    unit.addEventListener("pointerleave", () => choose(focused()));
+    unit.addEventListener("pointerleave", () => {
+      const focused = units.indexOf(page.ownerDocument.activeElement);
+      choose(focused < 0 ? null : focused);
+    });
     unit.addEventListener("blur", () => choose(null));
   });
-  function focused() {
-    const k = units.indexOf(page.ownerDocument.activeElement);
-    return k < 0 ? null : k;
-  }
 
   const [width, height] = [svg.width.baseVal.value, svg.height.baseVal.value];
   function fit() {
@@ -246,10 +232,8 @@ export function mount(page, play) {
 // The frames of one run, which fields each touches, and for each field what it reads when.
 function timeline(play, backward) {
   const frames = [...play.forward, ...backward];
-  const history = play.units.flatMap((unit) => [
-    [{ frame: 0, text: unit.data }],
-    [{ frame: 0, text: unit.grad }],
-  ]);
+  const texts = play.units.flatMap((unit) => [unit.data, unit.grad]);
+  const history = texts.map((text) => [{ frame: 0, text }]);
   const touched = frames.map((frame, k) =>
     frame.changes.map((change) => {
       const key = 2 * change.unit + (change.field === "grad" ? 1 : 0);
@@ -258,16 +242,6 @@ function timeline(play, backward) {
     }),
   );
   return { frames, history, touched };
-}
-
-function lastUpTo(history, frame) {
-  let [low, high] = [0, history.length - 1];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (history[middle].frame <= frame) low = middle;
-    else high = middle - 1;
-  }
-  return history[low];
 }
 
 // Scroll so that all these elements are seen; if they are too far apart, the last one.
