@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,6 @@ __all__ = ["Commit", "Guards", "Prepared", "available", "fresh", "missing", "pre
 words, missing = "NumPy", "NumPy is always there."
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Runner = Callable[[Array], None]
 
 _MATH = ArrayMath(np)
 _IN_TURN = 64  # up to so many terms, a loop over them is quicker than `accumulate`
@@ -147,49 +148,16 @@ class _Cells:
         return full.reshape((-1, *values.shape[1:]))
 
 
-def _places(kind: str, index: Array, terms: int) -> Array:
-    """Turn an index that a program computed into whole numbers from 0 to terms - 1."""
-    whole = (index >= -terms) & (index < terms) & (index == np.floor(index))
-    if not whole.all():
-        bad = float(index[~whole][0])
-        raise IndexError(f"{kind}: index {bad:g} of {terms} rows")
-    found = index.astype(np.int64)
-    places: Array = np.where(found < 0, found + terms, found)
-    return places
+def _cells(i: Instruction) -> list[_Cells]:
+    """The operands and at last the result, of as many dimensions as their kind says."""
+    kind = KINDS[i.kind]
+    sizes = (*i.shape, None, prod(i.shape[:2]))
+    places = (*kind.places[: len(i.args)], kind.out)
+    refs = (*i.args, i.out)
+    return [_Cells(ref, sizes[r], sizes[t]) for ref, (r, t) in zip(refs, places, strict=True)]
 
 
 # ---- instructions --------------------------------------------------------------------------------
-
-
-def _map(i: Instruction) -> Runner:
-    rule = MAPS[i.op].value
-    out, args = _Cells(i.out, i.shape[0]), [_Cells(arg, i.shape[0]) for arg in i.args]
-
-    def run(values: Array) -> None:
-        out.write(values, rule(_MATH, *[arg.read(values) for arg in args]))
-
-    return run
-
-
-def _vjp(i: Instruction) -> Runner:
-    op, which = MAPS[i.op], i.which
-    args = [_Cells(arg, i.shape[0]) for arg in i.args]
-    put = _way_out(i, _Cells(i.out, i.shape[0]))
-
-    def run(values: Array) -> None:
-        g, y, *xs = [arg.read(values) for arg in args]
-        put(values, g * op.partials[which](_MATH, y, *xs))
-
-    return run
-
-
-def _way_out(i: Instruction, out: _Cells) -> Callable[[Array, Any], None]:
-    return out.add if i.adds else out.write
-
-
-def _fill(i: Instruction) -> Runner:
-    out = _Cells(i.out, i.shape[0])
-    return lambda values: out.write(values, i.number)
 
 
 def _total(terms: Array, start: Array | None) -> Array:
@@ -205,110 +173,75 @@ def _total(terms: Array, start: Array | None) -> Array:
     return total
 
 
-def _reduction(i: Instruction) -> Runner:
-    rows, terms = i.shape
-    factors = KINDS[i.kind].args
-    out = _Cells(i.out, rows)
-    args = [_Cells(arg, rows, terms) for arg in i.args[:factors]]
-    start = [_Cells(arg, rows) for arg in i.args[factors:]]
-
-    def run(values: Array) -> None:
-        found = args[0].read(values)
-        if factors == 2:
-            found = found * args[1].read(values)
-        out.write(values, _total(found, start[0].read(values) if start else None))
-
-    return run
+def _product(i: Instruction, a: Array, b: Array, start: Array | None = None) -> Array:
+    table: Array = a @ b.T if a.ndim == 2 else np.einsum("ikl,jkl->ijl", a, b)
+    new = table.reshape(-1, *table.shape[2:])
+    return new if start is None else start + new
 
 
-def _matrix(i: Instruction) -> Runner:
-    m, n, terms = i.shape
-    a, b = _Cells(i.args[0], m, terms), _Cells(i.args[1], n, terms)
-    start = [_Cells(arg, m * n) for arg in i.args[2:]]
-    put = _way_out(i, _Cells(i.out, m * n))
-
-    def run(values: Array) -> None:
-        left, right = a.read(values), b.read(values)
-        if values.ndim == 1:
-            new = (left @ right.T).reshape(m * n)
-        else:
-            new = np.einsum("ikl,jkl->ijl", left, right).reshape(m * n, -1)
-        put(values, start[0].read(values) + new if start else new)
-
-    return run
+def _largest(i: Instruction, a: Array) -> Array:
+    # A nan is never greater, so it counts only where the search starts.
+    first = np.isnan(a[:, :1])
+    found = np.where(np.isnan(a) & ~first, -np.inf, a)
+    found = np.where(first, found[:, :1], found)
+    places = found.argmax(axis=1)
+    return places if i.kind == "argmax" else _chosen(found, places)
 
 
-def _largest(i: Instruction) -> Runner:
-    rows, terms = i.shape
-    out, a = _Cells(i.out, rows), _Cells(i.args[0], rows, terms)
-
-    def run(values: Array) -> None:
-        found = a.read(values)
-        # A nan is never greater, so it counts only where the search starts.
-        first = np.isnan(found[:, :1])
-        found = np.where(np.isnan(found) & ~first, -np.inf, found)
-        found = np.where(first, found[:, :1], found)
-        places = found.argmax(axis=1)
-        largest = np.take_along_axis(found, places[:, None], axis=1)[:, 0]
-        out.write(values, places if i.kind == "argmax" else largest)
-
-    return run
+def _chosen(table: Array, places: Array) -> Array:
+    found: Array = np.take_along_axis(table, places[:, None], axis=1)[:, 0]
+    return found
 
 
-def _accumulation(i: Instruction) -> Runner:
-    rows, terms = i.shape
-    args = [_Cells(arg, rows, terms) for arg in i.args]
-    put = _way_out(i, _Cells(i.out, rows, terms))
-    if len(args) == 1:
-        return lambda values: put(values, args[0].read(values))
-    return lambda values: put(values, args[0].read(values) * args[1].read(values))
+def _places(i: Instruction, index: Array) -> Array:
+    """Turn an index that a program computed into whole numbers from 0 to terms - 1."""
+    terms = i.shape[1]
+    whole = (index >= -terms) & (index < terms) & (index == np.floor(index))
+    if not whole.all():
+        raise IndexError(f"{i.kind}: index {float(index[~whole][0]):g} of {terms} rows")
+    found = index.astype(np.int64)
+    places: Array = np.where(found < 0, found + terms, found)
+    return places
 
 
-def _taken(i: Instruction) -> Runner:
-    rows, terms = i.shape
-    a, index = _Cells(i.args[0], rows, terms), _Cells(i.args[1], rows)
-    put = _way_out(i, _Cells(i.out, rows))
-
-    def run(values: Array) -> None:
-        places = _places(i.kind, index.read(values), terms)
-        put(values, np.take_along_axis(a.read(values), places[:, None], axis=1)[:, 0])
-
-    return run
+def _scatter(slots: Array, values: Array, new: tuple[Array, Array]) -> None:
+    """Add a number to one slot of each row, by its place there."""
+    places, numbers = new
+    if values.ndim == 1:
+        np.add.at(values, _chosen(slots, places), numbers)
+    else:
+        lanes = np.arange(values.shape[1])
+        np.add.at(values, (_chosen(slots[..., None], places), lanes), numbers)
 
 
-def _put(i: Instruction) -> Runner:
-    rows, terms = i.shape
-    slots = i.out.slots(rows, terms)
-    a, index = _Cells(i.args[0], rows), _Cells(i.args[1], rows)
-
-    def run(values: Array) -> None:
-        places = _places("put", index.read(values), terms)
-        if values.ndim == 1:
-            np.add.at(values, slots[np.arange(rows), places], a.read(values))
-        else:
-            lanes = np.arange(values.shape[1])
-            chosen = slots[np.arange(rows)[:, None], places]
-            np.add.at(values, (chosen, lanes), a.read(values))
-
-    return run
-
-
-_RUNNERS: dict[str, Callable[[Instruction], Runner]] = {
-    "map": _map,
-    "sum": _reduction,
-    "dot": _reduction,
-    "mm": _matrix,
+# What an instruction computes from the numbers of its operands, of shape (rows,) or (rows, terms)
+# and with lanes behind that where there are any; `put`: where the numbers go, and the numbers.
+_RUNNERS: dict[str, Callable[..., Any]] = {
+    "map": lambda i, *xs: MAPS[i.op].value(_MATH, *xs),
+    "sum": lambda i, a, start=None: _total(a, start),
+    "dot": lambda i, a, b, start=None: _total(a * b, start),
+    "mm": _product,
     "max": _largest,
     "argmax": _largest,
-    "take": _taken,
-    "fill": _fill,
-    "vjp": _vjp,
-    "add": _accumulation,
-    "muladd": _accumulation,
-    "mmadd": _matrix,
-    "put": _put,
-    "get": _taken,
+    "take": lambda i, a, index: _chosen(a, _places(i, index)),
+    "fill": lambda i: i.number,
+    "vjp": lambda i, g, y, *xs: g * MAPS[i.op].partials[i.which](_MATH, y, *xs),
+    "add": lambda i, a: a,
+    "muladd": lambda i, a, b: a * b,
+    "mmadd": _product,
+    "put": lambda i, a, index: (_places(i, index), a),
+    "get": lambda i, a, index: _chosen(a, _places(i, index)),
 }
+
+
+def _prepared(i: Instruction) -> Callable[[Array], None]:
+    """Work out where the operands lie; return what runs the instruction."""
+    *args, out = _cells(i)
+    run: Callable[..., Any] = _RUNNERS[i.kind]
+    write = out.add if i.adds else out.write
+    if i.kind == "put":
+        write = partial(_scatter, i.out.slots(*i.shape))
+    return lambda values: write(values, run(i, *[arg.read(values) for arg in args]))
 
 
 # ---- programs ------------------------------------------------------------------------------------
@@ -328,7 +261,7 @@ class Prepared:
 
     def __init__(self, program: Any) -> None:
         self.program = program
-        self._runners = [_RUNNERS[i.kind](i) for i in program.instructions]
+        self._runners = list(map(_prepared, program.instructions))
         ranges = [np.arange(first, end) for first, end in program.finite]
         self._finite = np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
 
