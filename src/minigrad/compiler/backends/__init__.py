@@ -11,6 +11,7 @@ import warnings
 from functools import cache
 from typing import Any, Protocol
 
+from ...core.native_or_pure import pure_is_asked
 from ..ir.program import Program
 from . import native, numpy
 from .numpy import Array
@@ -87,7 +88,7 @@ def backend_of(name: str) -> Backend:
     if name == "auto":
         if native.available():
             return native
-        if not native.is_unwanted():
+        if not pure_is_asked():
             _notice()
         return numpy
     found = _BACKENDS[name]

@@ -30,20 +30,7 @@ __all__ = ["Bytecode", "encode"]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # What the machine does; native/vm/program.h has the same list.
-_NAMES = (
-    "elementwise",
-    "map",
-    "vjp",
-    "sum",
-    "dot",
-    "mm",
-    "max",
-    "argmax",
-    "take",
-    "put",
-    "get",
-    "fill",
-)
+_NAMES = "elementwise map vjp sum dot mm max argmax take put get fill".split()
 _OPCODES = {name: code for code, name in enumerate(_NAMES)}
 # Element by element without a kernel: = a, = -a, = a+b, = a-b, = a*b, += a, -= a, += a*b.
 _ELEMENTWISE = ("copy", "neg", "add", "sub", "mul", "add_to", "sub_from", "mul_add_to")
@@ -126,10 +113,10 @@ def _nest(spaces: Sequence[tuple[Ref, int]], rows: int, terms: int) -> tuple[lis
     return [rows // inner, inner, terms], operands
 
 
-def _single(spaces: Sequence[tuple[Ref, int]], rows: int) -> list[_Operand] | None:
+def _single(refs: Sequence[Ref], rows: int) -> list[_Operand] | None:
     """Put operands of one term into one loop, unless there is one with two strides."""
     found = []
-    for ref, _ in spaces:
+    for ref in refs:
         level = _levels(ref, rows)
         if level is None:
             found.append(_indexed(ref, rows, 1, flat=True))
@@ -140,20 +127,20 @@ def _single(spaces: Sequence[tuple[Ref, int]], rows: int) -> list[_Operand] | No
     return found
 
 
-def _elementwise(spaces: Sequence[tuple[Ref, int]], rows: int, terms: int) -> Any:
+def _elementwise(refs: Sequence[Ref], rows: int, terms: int = 1) -> Any:
     """Nest operands of an instruction whose elements may be visited in any order."""
     if terms == 1:
-        simple = _single(spaces, rows)
+        simple = _single(refs, rows)
         if simple is not None:
             return [1, 1, rows], simple
-    dims, operands = _nest(spaces, rows, terms)
+    dims, operands = _nest([(ref, terms) for ref in refs], rows, terms)
     if all(operand.form == _AFFINE for operand in operands):
         return _merged(dims, operands)
     if terms > 1 and all(operand.form != _CELLS for operand in operands):
         return dims, operands
     # One long loop: operands that do not move evenly through all of it are spelled out.
     flat = []
-    for (ref, _), operand in zip(spaces, operands, strict=True):
+    for ref, operand in zip(refs, operands, strict=True):
         if operand.form == _AFFINE:
             (_, _, d2), (moved,) = _merged(dims, [operand])
             if d2 == rows * terms:
@@ -221,8 +208,6 @@ class Bytecode:
     pool: Array  # int32: index arrays, one after the other
     numbers: Array  # float64: what instructions fill with
     size: int
-    inputs: int
-    constants: Array  # float64
 
 
 class _Writer:
@@ -251,6 +236,10 @@ class _Writer:
             at = 0 if operand.index is None else self._keep(operand.index)
             self.words += (operand.form, operand.base, *operand.strides, at)
 
+    def write_elementwise(self, name: str, refs: Sequence[Ref], *shape: int) -> None:
+        dims, operands = _elementwise(refs, *shape)
+        self.write("elementwise", dims, operands, op=_ELEMENTWISE.index(name))
+
     def _keep(self, index: Array) -> int:
         """Return where in the pool an index array stands; many are used twice."""
         at = self.places.get(id(index))
@@ -273,59 +262,37 @@ def encode(program: Program) -> Bytecode:
     writer = _Writer()
     for i in trim(program).instructions:
         _ENCODERS[i.kind](writer, i)
-    pool = np.concatenate(writer.pool) if writer.pool else np.zeros(0, dtype=np.int32)
-    return Bytecode(
-        np.array(writer.words, dtype=np.int64),
-        pool,
-        np.array(writer.numbers, dtype=np.float64),
-        program.size,
-        program.inputs,
-        np.array(program.constants, dtype=np.float64),
-    )
-
-
-def _write_elementwise(
-    writer: _Writer, name: str, refs: Sequence[tuple[Ref, int]], *shape: int
-) -> None:
-    rows, terms = shape
-    dims, operands = _elementwise(refs, rows, terms)
-    writer.write("elementwise", dims, operands, op=_ELEMENTWISE.index(name))
+    pool = np.concatenate([np.zeros(0, dtype=np.int32), *writer.pool])
+    words = np.array(writer.words, dtype=np.int64)
+    return Bytecode(words, pool, np.array(writer.numbers, dtype=np.float64), program.size)
 
 
 def _encode_map(writer: _Writer, i: Instruction) -> None:
-    n = i.shape[0]
-    refs = [(ref, 1) for ref in (i.out, *i.args)]
     if i.op in _PLAIN:
-        _write_elementwise(writer, _PLAIN[i.op], refs, n, 1)
+        writer.write_elementwise(_PLAIN[i.op], (i.out, *i.args), *i.shape)
         return
-    dims, operands = _elementwise(refs, n, 1)
+    dims, operands = _elementwise((i.out, *i.args), *i.shape)
     writer.write("map", dims, operands, op=MAPS[i.op].code)
 
 
 def _encode_vjp(writer: _Writer, i: Instruction) -> None:
-    n = i.shape[0]
     g = i.args[0]
     if i.op in ("add", "sub", "neg"):
         is_negative = i.op == "neg" or (i.op == "sub" and i.which == 1)
         names = ("neg", "sub_from") if is_negative else ("copy", "add_to")
-        name = names[0] if i.stores else names[1]
-        _write_elementwise(writer, name, [(i.out, 1), (g, 1)], n, 1)
-        return
-    if i.op == "mul":
-        factor = i.args[3 - i.which]
+        writer.write_elementwise(names[not i.stores], (i.out, g), *i.shape)
+    elif i.op == "mul":
         name = "mul" if i.stores else "mul_add_to"
-        _write_elementwise(writer, name, [(i.out, 1), (g, 1), (factor, 1)], n, 1)
-        return
-    dims, operands = _elementwise([(ref, 1) for ref in (i.out, *i.args)], n, 1)
-    flags = _STORES * i.stores
-    writer.write("vjp", dims, operands, op=MAPS[i.op].code, which=i.which, flags=flags)
+        writer.write_elementwise(name, (i.out, g, i.args[3 - i.which]), *i.shape)
+    else:
+        dims, operands = _elementwise((i.out, *i.args), *i.shape)
+        flags = _STORES * i.stores
+        writer.write("vjp", dims, operands, op=MAPS[i.op].code, which=i.which, flags=flags)
 
 
 def _encode_accumulation(writer: _Writer, i: Instruction) -> None:
-    rows, terms = i.shape
     names = ("copy", "add_to") if i.kind == "add" else ("mul", "mul_add_to")
-    refs = [(ref, terms) for ref in (i.out, *i.args)]
-    _write_elementwise(writer, names[0] if i.stores else names[1], refs, rows, terms)
+    writer.write_elementwise(names[not i.stores], (i.out, *i.args), *i.shape)
 
 
 def _encode_reduction(writer: _Writer, i: Instruction) -> None:
@@ -336,7 +303,7 @@ def _encode_reduction(writer: _Writer, i: Instruction) -> None:
 
 
 def _encode_fill(writer: _Writer, i: Instruction) -> None:
-    dims, operands = _elementwise([(i.out, 1)], i.shape[0], 1)
+    dims, operands = _elementwise((i.out,), *i.shape)
     writer.write("fill", dims, operands, number=i.number)
 
 

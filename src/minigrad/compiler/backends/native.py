@@ -14,22 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core.native_or_pure import native_machine, pure_is_asked
+from ...core.native_or_pure import native_machine
 from ..ir.program import Program
 from .encode import encode
 from .numpy import Array, Commit, Guards, fresh
 
-__all__ = [
-    "Commit",
-    "Guards",
-    "Prepared",
-    "available",
-    "is_unwanted",
-    "isas",
-    "missing",
-    "prepare",
-    "words",
-]
+__all__ = ["Commit", "Guards", "Prepared", "available", "isas", "missing", "prepare", "words"]
 
 words = "the native machine"
 missing = (
@@ -39,13 +29,6 @@ missing = (
 
 _CACHE = 200_000  # bytes of a block of lanes that stay near the processor
 _PIECE = 1_000_000  # numbers that a thread computes at once: small, as cores may be busy
-
-
-def is_unwanted() -> bool:
-    """Tell whether the machine is to be left alone, as MINIGRAD_PURE asks."""
-    return pure_is_asked()
-
-
 _vm = native_machine()
 
 
@@ -87,14 +70,9 @@ class Prepared:
         commit: Commit | None = None,
     ) -> int:
         """Do all of a step in one call."""
-        failed: int = self._machine.step(
-            values,
-            inputs,
-            None if guards is None else (guards.slots, guards.numbers),
-            None
-            if commit is None
-            else (*self._update, commit.state, commit.settings, commit.clock),
-        )
+        pair = None if guards is None else (guards.slots, guards.numbers)
+        moved = commit and (*self._update, commit.state, commit.settings, commit.clock)
+        failed: int = self._machine.step(values, inputs, pair, moved)
         return failed
 
     def batch(
