@@ -102,10 +102,10 @@ def measured(asked: Sequence[Purpose], spec: Specialization, flat: Flat) -> Numb
 
     Never with the machine of a training step: it has numbers which nobody else may touch.
     """
-    by = {purpose.by for purpose in asked if purpose.what == "gradient" and not purpose.result}
+    by = {purpose.by for purpose in asked if purpose.what == "gradient"}
     if not by:
         return Numbers(spec.forward(flat.numbers), {}, 0.0)
-    purpose = Purpose("gradient", 0, "all" if "all" in by else "values")
+    purpose = Purpose("gradient", "all" if "all" in by else "values")
     return spec.machine(purpose).run(
         spec.nodes_read, flat.numbers, lambda machine: _slopes(machine, spec, purpose, flat)
     )

@@ -34,7 +34,7 @@ from .dispatch import CacheInfo, Dispatcher, Uncompiled
 from .gradients import Gradients, gradients_of
 from .ir.program import Program
 from .jacobian import Jacobian
-from .specialization import Purpose, Specialization
+from .specialization import BY_ALL, Specialization
 from .tracing.proxies import TracedNumber
 from .tracing.untraced import RUNNING, StandIns
 
@@ -132,14 +132,14 @@ class Compiled(Made):
             return self._eager_gradients(args, kwargs)
 
     def _differentiated(self, spec: Specialization, flat: Flat) -> tuple[float, Gradients]:
-        value, found = spec.gradient(flat.numbers, self.only_result(spec))
+        self.check_differentiable(spec)
+        value, found = spec.gradient(flat.numbers)
         return value, gradients_of(spec, found, flat)
 
-    def only_result(self, spec: Specialization) -> int:
-        """Return which result is differentiated: the first."""
+    def check_differentiable(self, spec: Specialization) -> None:
+        """Refuse to differentiate if the first result has no derivatives."""
         if not spec.kinds or not spec.can_differentiate[0]:
             raise TypeError(self._nothing_to_differentiate())
-        return 0
 
     def _nothing_to_differentiate(self) -> str:
         return f"{self.__name__} returns no Value first, so there is nothing to differentiate."
@@ -198,7 +198,7 @@ class Compiled(Made):
 
     def gradient_program(self) -> Program:
         """The program of the latest call with its gradient."""
-        return self.dispatch.latest().machine(Purpose("gradient")).program
+        return self.dispatch.latest().machine(BY_ALL).program
 
     def explain(self) -> str:
         """Say what was recognised, what the program is tied to, guarded by and audited for."""

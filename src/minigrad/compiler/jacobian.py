@@ -19,7 +19,7 @@ from .ir.program import NOT_FINITE
 from .machine import NotFinite
 from .specialization import Purpose, Specialization
 
-_ROWS = Purpose("jacobian", 0, "values")
+_ROWS = Purpose("jacobian", "values")
 _BLOCK = 64  # rows that are computed together
 
 

@@ -49,21 +49,20 @@ T = TypeVar("T")
 class Purpose(NamedTuple):
     """What a machine computes.
 
-    A "gradient" is that of one result, by "all" inputs or by those that are "values"; the
+    A "gradient" is that of the first result, by "all" inputs or by those that are "values"; the
     "jacobian" that of any weighted sum of results. A training "step" is the gradient by values and
     a formula that moves the first `moved` inputs, in a machine that keeps them.
     """
 
     what: Literal["forward", "gradient", "jacobian", "hvp", "step"]
-    result: int = 0
     by: Literal["all", "values"] = "all"
     formula: Formula | None = None
     moved: int = 0
 
 
 FORWARD = Purpose("forward")
-BY_ALL = Purpose("gradient", 0, "all")
-BY_VALUES = Purpose("gradient", 0, "values")
+BY_ALL = Purpose("gradient", "all")
+BY_VALUES = Purpose("gradient", "values")
 HVP = Purpose("hvp")
 
 
@@ -107,10 +106,9 @@ class Specialization:
         """Return the results."""
         return self.machine(FORWARD).run(self.nodes_read, numbers, _results)
 
-    def gradient(self, numbers: Any, result: int = 0) -> tuple[float, Numbers]:
-        """Return a result and its derivatives by all inputs."""
-        purpose = BY_ALL if not result else Purpose("gradient", result, "all")
-        return self.machine(purpose).run(self.nodes_read, numbers, _with_adjoints)
+    def gradient(self, numbers: Any) -> tuple[float, Numbers]:
+        """Return the first result and its derivatives by all inputs."""
+        return self.machine(BY_ALL).run(self.nodes_read, numbers, _with_adjoints)
 
     def local_derivatives(self, numbers: Any) -> tuple[float, tuple[float, ...]]:
         """Return the first result and its derivatives by what is captured, and by Values given."""
@@ -118,17 +116,13 @@ class Specialization:
 
     def hvp(self, numbers: Any, direction: Sequence[float]) -> Numbers:
         """Return the Hessian of the first result times a vector."""
-        machine = self.machine(HVP)
-        count = len(direction)
-        return machine.run(
-            self.nodes_read, [*numbers, *direction], lambda done: _adjoints(done, count)
-        )
+        inputs, count = [*numbers, *direction], len(direction)
+        return self.machine(HVP).run(self.nodes_read, inputs, lambda done: _adjoints(done, count))
 
     def _of_values(self, machine: Machine) -> tuple[float, tuple[float, ...]]:
         program, values = machine.program, machine.values
-        start = program.adjoints
-        partials = values[start : start + program.parameters].tolist()
-        first = start + program.parameters
+        first = program.adjoints + program.parameters
+        partials = values[program.adjoints : first].tolist()
         for at in self.value_places:
             partials.append(values.item(first + at))
         return values.item(program.results[0]), tuple(partials)
@@ -164,10 +158,9 @@ class Specialization:
                 count = program.parameters
                 wrt = [*range(count), *(count + at for at in self.value_places)]
             if purpose.what == "jacobian":
-                first = verify(jacobian(program, wrt, program.results, exact), "jacobian")
+                first = verify(jacobian(program, wrt, exact), "jacobian")
             else:
-                of = program.results[purpose.result]
-                first = verify(grad(program, wrt, of, exact=exact), "grad")
+                first = verify(grad(program, wrt, exact=exact), "grad")
             found = verify(store_first(first), "store_first")
             if purpose.formula is not None:
                 found = verify(update(found, purpose.formula, purpose.moved), "update")

@@ -124,14 +124,15 @@ class TrainStep(Made):
         return number
 
     def _stepped(self, spec: Specialization, flat: Flat) -> float:
-        result, count = self.compiled.only_result(spec), len(self._parameters)
+        self.compiled.check_differentiable(spec)
+        count = len(self._parameters)
         if not spec.leading_read and count:
             raise ValueError(
                 f"train_step: {self.compiled.__name__} reads none of the parameters, so "
                 "that nothing would be trained. Was one of the two copied without the other?"
             )
         others = spec.captured[count:]  # Values that it reads and leaves alone
-        turn = self._ready(spec, result)
+        turn = self._ready(spec)
         machine = turn.machine
         if self._owner is None or (others and is_pending(but=self._write_back)):
             flush_writebacks()  # before the lock, which settling wants as well
@@ -162,14 +163,14 @@ class TrainStep(Made):
         if not writebacks:  # a signal handler has asked for the numbers meanwhile
             defer(self._write_back)
 
-    def _ready(self, spec: Specialization, result: int) -> _Turn:
+    def _ready(self, spec: Specialization) -> _Turn:
         """The machine, what it is to do to the parameters, and the state that it will update."""
         optimizer, count = self.optimizer, len(self._parameters)
         optimizer._complete()
         rule, names = optimizer._rule()
         settings = optimizer.settings(optimizer.lr)
         formula = formula_of(rule, 2 + len(names), len(settings))
-        machine = spec.machine(Purpose("step", result, "values", formula, count))
+        machine = spec.machine(Purpose("step", "values", formula, count))
         turn = self._turns.get(machine)
         if turn is None:
             turn = self._turns[machine] = _Turn(self, machine, spec.backend.Commit)

@@ -28,7 +28,7 @@ from .callables import Made
 from .function import Compiled
 from .ir.program import NOT_FINITE
 from .machine import GuardFailed, Machine, NotFinite
-from .specialization import FORWARD, Purpose, Specialization
+from .specialization import BY_ALL, FORWARD, Specialization
 from .tracing.proxies import EXACT
 
 _LONG = 2_000_000  # rows times instructions / 100 from which on a progress bar is shown
@@ -96,10 +96,9 @@ class Batched(Made):
         first = tuple(_row(arg) for arg in args)
 
         def run(spec: Specialization, flat: Flat) -> Any:
-            purpose = FORWARD
             if with_grad:
-                purpose = Purpose("gradient", self._compiled.only_result(spec))
-            batch = _Batch(spec, spec.machine(purpose), args, count)
+                self._compiled.check_differentiable(spec)
+            batch = _Batch(spec, spec.machine(BY_ALL if with_grad else FORWARD), args, count)
             batch.run(self._compiled.__name__, flat, threads, progress)
             return batch.results(), batch.gradients() if with_grad else None
 

@@ -31,11 +31,7 @@ _FLAT = {"less", "less_equal", "equal", "and_", "or_", "not_", "stop_gradient"}
 
 
 def grad(
-    program: Program,
-    wrt: Iterable[int] | None = None,
-    of: int | None = None,
-    *,
-    exact: bool = False,
+    program: Program, wrt: Iterable[int] | None = None, of: int | None = None, exact: bool = False
 ) -> Program:
     """Append the derivatives of a result (the first, or slot `of`) by `wrt` (all inputs)."""
     here = (_Exact if exact else _Adjoints)(program, _active(program, wrt))
@@ -43,16 +39,14 @@ def grad(
     return here.reversed()
 
 
-def jacobian(program: Program, wrt: Iterable[int], of: Sequence[int], exact: bool) -> Program:
-    """Append the derivatives of a weighted sum of slots `of`; the weights are as many new inputs.
+def jacobian(program: Program, wrt: Iterable[int], exact: bool) -> Program:
+    """Append the derivatives of a weighted sum of results; the weights are as many new inputs.
 
     With a 1 among zeros as weights, these are the derivatives of one of them.
     """
-    count = len(of)
-    wide = _widened(program, count)
+    wide = _widened(program, len(program.results))
     here = (_Exact if exact else _Adjoints)(wide, _active(wide, wrt))
-    slots = [at if at < program.inputs else at + count for at in of]
-    here.seed_with(slots, program.inputs)
+    here.seed_with(wide.results, program.inputs)
     return here.reversed()
 
 
@@ -60,18 +54,18 @@ def hessian_times_vector(program: Program, exact: bool = False) -> Program:
     """Return a program for H v, all second derivatives by the inputs; v are as many new inputs."""
     count = program.inputs
     first = grad(_widened(program, count), range(count), exact=exact)
-    vector = count
-    product = Ref(first.size)
-    args = (Ref(first.adjoints, term_stride=1), Ref(vector, term_stride=1))
-    dot = Instruction("dot", (1, count), product, args)
-    extended = replace(
-        first, size=first.size + 1, instructions=(*first.instructions, dot), adjoints=0
-    )
+    slopes, vector = Ref(first.adjoints, term_stride=1), Ref(count, term_stride=1)
+    dot = Instruction("dot", (1, count), Ref(first.size), (slopes, vector))
+    steps = (*first.instructions, dot)
+    extended = replace(first, size=first.size + 1, instructions=steps, adjoints=0)
     return grad(expand(extended), range(count), of=first.size, exact=exact)
 
 
 def _widened(program: Program, count: int) -> Program:
     """Insert `count` more inputs behind those that are there."""
+
+    def place(at: int) -> int:
+        return at if at < program.inputs else at + count
 
     def moved(ref: Ref, rows: int, terms: int) -> Ref:
         area = ref.area(rows, terms)
@@ -89,10 +83,8 @@ def _widened(program: Program, count: int) -> Program:
         size=program.size + count,
         inputs=program.inputs + count,
         instructions=tuple(instructions),
-        results=tuple(at if at < program.inputs else at + count for at in program.results),
-        guards=tuple(
-            replace(g, at=g.at if g.at < program.inputs else g.at + count) for g in program.guards
-        ),
+        results=tuple(map(place, program.results)),
+        guards=tuple(replace(guard, at=place(guard.at)) for guard in program.guards),
     )
 
 
@@ -125,15 +117,19 @@ class _Adjoints(Builder):
         self.program, self.offset, self.active = program, program.size, active
 
     def seed(self, result: int) -> None:
-        """Clear all adjoints; that of the result is 1."""
-        self._clear([result], self.offset)
-        self.emit("fill", (1,), Ref(self.offset + result), number=1.0)
+        """Clear all adjoints; that of the result is 1, and so is that it is reached."""
+        for start in range(self.offset, self.buffers * self.offset, self.offset):
+            self._clear([result], start)
+            self.emit("fill", (1,), Ref(start + result), number=1.0)
 
     def seed_with(self, results: Sequence[int], weights: int) -> None:
         """Clear all adjoints; those of the results are what lies from slot `weights` on."""
-        self._clear([], self.offset)
-        out = ref_of(self.offset + np.array(results, dtype=np.int64)[:, None])
-        self.emit("add", (len(results), 1), out, Ref(weights, 1, 1))
+        self._seed_buffer(self.offset, results, Ref(weights, 1, 1))
+
+    def _seed_buffer(self, start: int, results: Sequence[int], numbers: Ref) -> None:
+        self._clear([], start)
+        out = ref_of(start + np.array(results, dtype=np.int64)[:, None])
+        self.emit("add", (len(results), 1), out, numbers)
 
     def _clear(self, but: Sequence[int], start: int) -> None:
         """Fill a buffer with zeros, from slot `start` on."""
@@ -189,9 +185,12 @@ class _Adjoints(Builder):
         self.emit("map", (n,), passed, condition, *pair, op="where")
         self.emit("add", (n, 1), out, passed)
 
-    def _sum(self, i: Instruction, g: Ref) -> None:
+    def _add(self, i: Instruction, g: Ref) -> None:
         if self.matters(i, 0):
             self.emit("add", i.shape, self.of(i.args[0]), g)
+
+    def _sum(self, i: Instruction, g: Ref) -> None:
+        self._add(i, g)
         self._start(i, 1, i.shape[0], g)
 
     def _start(self, i: Instruction, which: int, n: int, g: Ref) -> None:
@@ -232,13 +231,12 @@ class _Adjoints(Builder):
         if self.matters(i, 0):
             self.emit("get", i.shape, self.of(a), g, index)
 
-    _get = _take
+    def _muladd(self, i: Instruction, g: Ref) -> None:
+        self._products(i, g)
 
-    def _add(self, i: Instruction, g: Ref) -> None:
-        if self.matters(i, 0):
-            self.emit("add", i.shape, self.of(i.args[0]), g)
+    def _get(self, i: Instruction, g: Ref) -> None:
+        self._take(i, g)
 
-    _muladd = _products
     _mmadd = _mm
 
 
@@ -255,22 +253,12 @@ class _Exact(_Adjoints):
     def reached(self, ref: Ref) -> Ref:
         return ref.shifted(2 * self.offset)
 
-    def seed(self, result: int) -> None:
-        """Nothing is reached but the result."""
-        super().seed(result)
-        self._clear([result], 2 * self.offset)
-        self.emit("fill", (1,), Ref(2 * self.offset + result), number=1.0)
-
     def seed_with(self, results: Sequence[int], weights: int) -> None:
         """Nothing is reached but the results that have a weight."""
         super().seed_with(results, weights)
-        self._clear([], 2 * self.offset)
-        count = len(results)
-        squares = self.allocate(count)
-        weight = Ref(weights, 1, 1)
-        self.emit("map", (count,), squares, weight, weight, op="mul")
-        out = ref_of(2 * self.offset + np.array(results, dtype=np.int64)[:, None])
-        self.emit("add", (count, 1), out, squares)
+        squares, weight = self.allocate(len(results)), Ref(weights, 1, 1)
+        self.emit("map", (len(results),), squares, weight, weight, op="mul")
+        self._seed_buffer(2 * self.offset, results, squares)
 
     def is_reached(self, ref: Ref, n: int) -> Ref:
         """Return flags, 1 or 0, for n slots."""
@@ -306,37 +294,32 @@ class _Exact(_Adjoints):
             self.emit("vjp", (n,), contribution, g, i.out, *i.args, op=i.op, which=which)
             self.give(n, arg, flags, contribution)
 
-    def _sum(self, i: Instruction, g: Ref) -> None:
+    def _start(self, i: Instruction, which: int, n: int, g: Ref) -> None:
+        if len(i.args) > which and self.matters(i, which):
+            self.give(n, i.args[which], self.is_reached(i.out, n), g)
+
+    def _each(self, i: Instruction, g: Ref) -> tuple[Ref, Ref]:
+        """Return flags and adjoints of the result for every (row, term)."""
         n, k = i.shape
-        flags = self.is_reached(i.out, n)
+        # A sum and a dot have one result for each row, += one for each element.
+        _, rows, terms = i.spaces()[-1]
+        flags = self.is_reached(i.out.flattened(rows, terms), rows * terms)
+        return flags if terms == k else flags.flattened(n, k), g.flattened(n, k)
+
+    def _add(self, i: Instruction, g: Ref) -> None:
         if self.matters(i, 0):
-            wide = [ref.flattened(n, k) for ref in (i.args[0], flags, g)]
-            self.give(n * k, *wide)
-        if len(i.args) > 1 and self.matters(i, 1):
-            self.give(n, i.args[1], flags, g)
+            n, k = i.shape
+            self.give(n * k, i.args[0].flattened(n, k), *self._each(i, g))
 
     def _products(self, i: Instruction, g: Ref) -> None:
         n, k = i.shape
         a, b = (ref.flattened(n, k) for ref in i.args[:2])
-        # A dot has one result for each row, muladd one for each element.
-        _, rows, terms = i.spaces()[-1]
-        flags = self.is_reached(i.out.flattened(rows, terms), rows * terms)
-        g = g.flattened(n, k)
-        if terms < k:
-            flags = flags.flattened(n, k)
+        flags, g = self._each(i, g)
         for which, (arg, other) in enumerate(((a, b), (b, a))):
             if self.matters(i, which):
                 contribution = self.allocate(n * k)
                 self.emit("map", (n * k,), contribution, g, other, op="mul")
                 self.give(n * k, arg, flags, contribution)
-
-    _muladd = _products
-
-    def _dot(self, i: Instruction, g: Ref) -> None:
-        self._products(i, g)
-        if len(i.args) > 2 and self.matters(i, 2):
-            n = i.shape[0]
-            self.give(n, i.args[2], self.is_reached(i.out, n), g)
 
     def _take(self, i: Instruction, g: Ref) -> None:
         a, index = i.args
@@ -346,8 +329,6 @@ class _Exact(_Adjoints):
             self.emit("map", (n,), chosen, flags, g, self.number(0.0), op="where")
             self.emit("put", i.shape, self.of(a), chosen, index)
             self.emit("put", i.shape, self.reached(a), flags, index)
-
-    _get = _take
 
     def _put(self, i: Instruction, g: Ref) -> None:
         a, index = i.args
@@ -360,9 +341,3 @@ class _Exact(_Adjoints):
             flags = self.allocate(n)
             self.emit("map", (n,), flags, self.number(0.0), counts, op="less")
             self.give(n, a, flags, contribution)
-
-    def _add(self, i: Instruction, g: Ref) -> None:
-        if self.matters(i, 0):
-            n, k = i.shape
-            flags = self.is_reached(i.out.flattened(n, k), n * k)
-            self.give(n * k, i.args[0].flattened(n, k), flags, g.flattened(n, k))
