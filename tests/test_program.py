@@ -1,4 +1,4 @@
-"""Programs: what `verify` refuses."""
+"""Programs: what `verify` refuses, and how passes write instructions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 # ruff: noqa: E402
-from minigrad.compiler.ir.program import Instruction, Program, verify
+from minigrad.compiler.ir.program import Builder, Instruction, Program, verify
 from minigrad.compiler.ir.refs import Ref, ref_of
 from minigrad.compiler.tracing.tape import Guard
 from minigrad.errors import TraceError
@@ -164,3 +164,30 @@ def test_a_program_of_too_many_slots_is_refused_before_it_takes_memory():
     step = Instruction("fill", (1,), Ref(2**31))
     with pytest.raises(TraceError, match="this one has 2,147,483,649, adjoints included"):
         verify(Program(2**31 + 1, 1, 0, np.zeros(0), (step,), (2**31,)))
+
+
+# ---- how passes write instructions ---------------------------------------------------------------
+
+
+def test_slots_are_allocated_behind_those_that_are_there():
+    builder = Builder(5)
+    first, second = builder.allocate(3), builder.allocate(2)
+    assert first.slots(3, 1).ravel().tolist() == [5, 6, 7]
+    assert second.slots(2, 1).ravel().tolist() == [8, 9]
+    assert builder.size == 10
+
+
+def test_a_number_has_one_slot_by_its_bits():
+    builder = Builder(0)
+    slots = [builder.number(x).base for x in (0.0, -0.0, 2.0, 0.0, 2.0)]
+    assert slots == [0, 1, 2, 0, 2]
+    assert [i.kind for i in builder.instructions] == ["fill"] * 3
+
+
+def test_what_it_emits_is_a_program():
+    builder = Builder(1)
+    out = builder.allocate(1)
+    builder.emit("map", (1,), out, Ref(0), builder.number(2.0), op="mul")
+    steps = (builder.instructions[0], builder.instructions[1])
+    assert [i.kind for i in steps] == ["fill", "map"]
+    verify(Program(builder.size, 1, 0, np.zeros(0), steps, (out.base,)))

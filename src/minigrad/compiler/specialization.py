@@ -31,6 +31,7 @@ from .arguments.results import Template, kind_of
 from .arguments.structure import Flat, is_as_outlined, outline, rebuild
 from .backends import Backend, backend_of
 from .ir.program import Program, verify
+from .ir.refs import runs
 from .machine import Machine, NotFinite, Numbers
 from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
@@ -232,16 +233,10 @@ def _adjoints(machine: Machine, count: int) -> Numbers:
 
 def _delivered(program: Program) -> tuple[tuple[int, int], ...]:
     """The ranges of slots that somebody reads after a run: results, and derivatives by inputs."""
-    slots = np.unique(np.array(program.results, dtype=np.int64))
-    found = [(int(run[0]), int(run[-1]) + 1) for run in _runs(slots)]
+    found = runs(np.unique(np.array(program.results, dtype=np.int64)))
     if program.adjoints:
         found.append((program.adjoints, program.adjoints + program.inputs))
     return tuple(found)
-
-
-def _runs(slots: Any) -> list[Any]:
-    """Cut sorted numbers where one is missing."""
-    return np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []
 
 
 # ---- how one is made -----------------------------------------------------------------------------
@@ -328,9 +323,7 @@ class _Run:
             return trace(self._call, self._leaves, context)
         except BaseException as error:
             context.close()
-            if isinstance(error, AttributeError) and any(
-                error.obj is leaf for leaf in self._leaves
-            ):
+            if isinstance(error, AttributeError) and any(error.obj is x for x in self._leaves):
                 raise TraceError(
                     f"a compiled function asks a Value that it was given for its {error.name!r}. "
                     "Inside, arguments are stand-ins, which have a number and a label and nothing "

@@ -55,12 +55,7 @@ def _shown(ref: Ref, rows: int, terms: int) -> str:
     slots = ref.slots(rows, terms).ravel()
     if slots.size > 1 and (np.diff(slots) == 1).all():
         return _range(int(slots[0]), slots.size)
-    parts = []
-    outer = -(-rows // ref.inner)
-    if outer > 1:
-        parts.append(f"{outer}·{ref.outer_stride}")
-    if ref.inner > 1:
-        parts.append(f"{ref.inner}·{ref.inner_stride}")
-    if terms > 1:
-        parts.append(f"{terms}·{ref.term_stride}")
+    strides = ref.outer_stride, ref.inner_stride, ref.term_stride
+    loops = zip((-(-rows // ref.inner), ref.inner, terms), strides, strict=True)
+    parts = [f"{count}·{stride}" for count, stride in loops if count > 1]
     return f"v{ref.base}[{', '.join(parts)}]"

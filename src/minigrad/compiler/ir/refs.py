@@ -51,8 +51,8 @@ class Ref:
     outer_stride: int = 0
     inner_stride: int = 0
     term_stride: int = 0
-    rows: Indices | None = field(default=None)
-    cells: Indices | None = field(default=None)
+    rows: Indices | None = None
+    cells: Indices | None = None
     _area: Area | None = field(default=None, init=False, repr=False)  # the latest asked for
 
     def slots(self, rows: int, terms: int = 1) -> Slots:
@@ -63,12 +63,8 @@ class Ref:
         if self.rows is not None:
             starts = self.base + self.rows.astype(np.int64)
         else:
-            row = np.arange(rows, dtype=np.int64)
-            starts = (
-                self.base
-                + (row // self.inner) * self.outer_stride
-                + (row % self.inner) * self.inner_stride
-            )
+            outer, inner = np.divmod(np.arange(rows, dtype=np.int64), self.inner)
+            starts = self.base + outer * self.outer_stride + inner * self.inner_stride
         return starts[:, None] + steps
 
     def shifted(self, offset: int) -> Ref:
@@ -114,11 +110,9 @@ class Ref:
 
     def is_range(self, rows: int, terms: int = 1) -> bool:
         """Whether the strides make the slots follow each other, element after element."""
-        if (
-            self.cells is not None
-            or self.rows is not None
-            or not (terms == 1 or self.term_stride == 1)
-        ):
+        if self.cells is not None or self.rows is not None:
+            return False
+        if terms != 1 and self.term_stride != 1:
             return False
         inner = self.inner
         if rows == 1 or inner == 1:
@@ -148,11 +142,8 @@ class Ref:
         if index is not None:
             found = [base + at for at in index.tolist()]
         else:
-            inner, outer_stride, inner_stride = self.inner, self.outer_stride, self.inner_stride
-            found = [
-                base + row // inner * outer_stride + row % inner * inner_stride
-                for row in range(rows)
-            ]
+            inner, far, near = self.inner, self.outer_stride, self.inner_stride
+            found = [base + row // inner * far + row % inner * near for row in range(rows)]
         if terms > 1 and self.cells is None:
             steps = [term * self.term_stride for term in range(terms)]
             found = [start + step for start in found for step in steps]
@@ -169,11 +160,8 @@ class Ref:
         whole = self.inner >= rows or rows % self.inner == 0
         if self.cells is None and self.rows is None and whole:
             inner = min(self.inner, rows)
-            loops = [
-                (self.outer_stride, rows // inner),
-                (self.inner_stride, inner),
-                (self.term_stride, terms),
-            ]
+            strides = self.outer_stride, self.inner_stride, self.term_stride
+            loops = list(zip(strides, (rows // inner, inner, terms), strict=True))
             # Shortest strides first: one that is not beyond what the loops before it have covered
             # leaves no gap, and one that is leaves gaps for good.
             reach = 1
@@ -183,9 +171,8 @@ class Ref:
                         break
                     reach += (count - 1) * stride
             else:
-                first = self.base + sum(
-                    stride * (count - 1) for stride, count in loops if stride < 0
-                )
+                back = sum(stride * (count - 1) for stride, count in loops if stride < 0)
+                first = self.base + back
                 return Area(first, first + reach - 1, rows, terms)
         slots = self.slots(rows, terms).ravel()
         first, last = int(np.minimum.reduce(slots)), int(np.maximum.reduce(slots))
@@ -241,11 +228,18 @@ def _ref_of_few(starts: list[int]) -> Ref:
     return Ref(0, rows=np.array(starts, dtype=np.int32))
 
 
+def runs(slots: Slots) -> list[tuple[int, int]]:
+    """List the ranges, each (first, end), that sorted slots consist of."""
+    pieces = np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []
+    return [(int(piece[0]), int(piece[-1]) + 1) for piece in pieces]
+
+
 def _ends(slots: Slots) -> int:
     """How far the last slot lies behind the first: this alone gives most patterns away."""
     return int(slots[-1]) - int(slots[0])
 
 
+@dataclass(slots=True, eq=False)
 class Area:
     """The slots of an operand as a set: in whatever order, and however often, they come.
 
@@ -253,19 +247,11 @@ class Area:
     which has them element by element.
     """
 
-    __slots__ = ("first", "last", "rows", "slots", "terms")
-
-    def __init__(
-        self,
-        first: int,
-        last: int,
-        rows: int,
-        terms: int,
-        slots: tuple[int, ...] | Slots | None = None,
-    ) -> None:
-        self.first, self.last = first, last
-        self.rows, self.terms = rows, terms  # of the operand
-        self.slots = slots
+    first: int
+    last: int
+    rows: int  # of the operand
+    terms: int
+    slots: tuple[int, ...] | Slots | None = None
 
     @property
     def once(self) -> bool:

@@ -13,8 +13,7 @@ from typing import Any
 
 from ...codegen.elementwise import MAPS
 from ...maths.symbols import Symbol, SymbolMath, postorder, symbol_of
-from ..ir.builder import Builder
-from ..ir.program import Program
+from ..ir.program import Builder, Program
 from ..ir.refs import Ref
 
 

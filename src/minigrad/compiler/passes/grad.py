@@ -20,9 +20,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..ir.builder import Builder
 from ..ir.kinds import KINDS
-from ..ir.program import Instruction, Program
+from ..ir.program import Builder, Instruction, Program
 from ..ir.refs import Flags, Ref, ref_of
 from .expand import expand
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..ir.kinds import KINDS
 from ..ir.program import Instruction, Program
-from ..ir.refs import Area, Flags, Ref
+from ..ir.refs import Area, Flags, Ref, runs
 
 _ZERO = (0.0).hex()  # not -0
 
@@ -49,10 +49,7 @@ def _storing(i: Instruction) -> Instruction:
 
 def _fills(needed: Flags, area: Area) -> list[Instruction]:
     places = area.first + np.flatnonzero(needed.array[area.first : area.last + 1])
-    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(places) else []
-    return [
-        Instruction("fill", (int(run[-1] - run[0]) + 1,), Ref(int(run[0]), 1, 1)) for run in runs
-    ]
+    return [Instruction("fill", (end - first,), Ref(first, 1, 1)) for first, end in runs(places)]
 
 
 def _is_range(area: Area) -> bool:

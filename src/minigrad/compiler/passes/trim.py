@@ -30,9 +30,8 @@ def trim(program: Program) -> Program:
         return program
     zero = np.zeros(program.size, dtype=bool)
     constants = np.asarray(program.constants)
-    zero[program.inputs : program.inputs + len(constants)] = (constants == 0.0) & ~np.signbit(
-        constants
-    )
+    is_zero = (constants == 0.0) & ~np.signbit(constants)
+    zero[program.inputs : program.inputs + len(constants)] = is_zero
     dead = _dead(program)
     found: list[Instruction] = []
     for i in program.instructions:
@@ -101,8 +100,7 @@ def _split(i: Instruction, padding: Array) -> list[Instruction]:
                 else ref_of(table[chosen, :length])
                 for ref, table in operands
             ]
-            shape = (len(chosen), length)
-            found.append(Instruction(i.kind, shape, out, tuple(args)))
+            found.append(Instruction(i.kind, (len(chosen), length), out, tuple(args)))
     return found
 
 
