@@ -474,7 +474,7 @@ def spoilt(place, word):
         "get": Instruction("get", (1, 2), two, (four, at)),
         "fill": Instruction("fill", (2,), two),
     }
-    assert list(each) == lower._NAMES
+    assert tuple(each) == lower._NAMES
     for step in each.values():
         code = lower.encode(Program(SLOTS, 4, 0, np.zeros(0), (step,), ()))
         words = code.words.copy()

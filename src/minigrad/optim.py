@@ -17,15 +17,7 @@ from typing import Any, Protocol, TypeAlias
 
 from .codegen.formula import Formula, Rule, formula_of
 from .core.coerce import as_float, as_list
-from .core.parameters import (
-    as_numbers,
-    data_of,
-    grads_of,
-    set_grads,
-    write_data,
-    zero_grad,
-    zeros,
-)
+from .core.parameters import as_numbers, data_of, grads_of, set_grads, write_data, zero_grad, zeros
 from .core.writeback import defer, flush_writebacks
 from .scalar import Value
 

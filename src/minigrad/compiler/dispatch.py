@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ..core.names import is_ours
 from ..core.turns import forked
@@ -34,6 +34,9 @@ _MOST_SPECS = 16  # ways through one structure: beyond, the function runs as it 
 _CHANGES = 2  # traces in a row that may change what the function reads: caches fill up once
 _STREAK = 32  # traces in a row without a replay that are still taken for a start
 T = TypeVar("T")
+Args: TypeAlias = tuple[Any, ...]
+Kwargs: TypeAlias = dict[str, Any]
+Run: TypeAlias = Callable[[Specialization, Flat], T]  # what is asked of a program
 
 
 class Uncompiled(Exception):  # noqa: N818 - a message between modules, nobody's mistake
@@ -57,11 +60,6 @@ class _Ways:
         self.specs: list[Specialization] = []
         self.missed = 0  # calls in a row that none of them fitted
         self.rests = 0  # calls that do not even try
-
-    def miss(self) -> None:
-        """None fits, and there are too many already: try again only after a while."""
-        self.missed = min(self.missed + 1, 12)
-        self.rests = 2**self.missed if self.missed > 2 else 0
 
 
 class Dispatcher:
@@ -114,19 +112,13 @@ class Dispatcher:
             raise RuntimeError(f"{self._name} has no program yet: call it first.")
         return self._last
 
-    def flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Flat:
+    def flat(self, args: Args, kwargs: Kwargs) -> Flat:
         """Flatten the arguments of a call in full."""
         return flat_call(args, kwargs, self._fixed)
 
     # ---- replay ---------------------------------------------------------------------------------
 
-    def replay(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        run: Callable[[Specialization, Flat], T],
-        patience: float = 0.0,
-    ) -> T:
+    def replay(self, args: Args, kwargs: Kwargs, run: Run[T], patience: float = 0.0) -> T:
         """Run a program that fits, traced now if there is none.
 
         Raises `Uncompiled` if the function is to be run as it is, because there are too many ways,
@@ -146,7 +138,11 @@ class Dispatcher:
             pass
         with turn(patience) as is_ours:
             if not is_ours and patience:
-                raise TraceError(self._no_turn(patience))
+                raise TraceError(
+                    f"{self._name} has to be traced, and has waited {patience:g} seconds for "
+                    "another function that is being traced. Does that one wait for this thread? "
+                    f"Call {self._name} once before."
+                )
             if not is_ours:
                 self._eager += 1
                 raise Uncompiled(self._why)
@@ -162,26 +158,18 @@ class Dispatcher:
                 "does the function use numbers that differ each time (random, time)?"
             ) from None
 
-    def replay_or_refuse(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        run: Callable[[Specialization, Flat], T],
-    ) -> T:
+    def replay_or_refuse(self, args: Args, kwargs: Kwargs, run: Run[T]) -> T:
         """Run a program that fits; that the function is to be run as it is, is an error."""
         try:
             return self.replay(args, kwargs, run, PATIENCE)
         except Uncompiled as why:
             raise GuardError(str(why)) from None
 
-    def _looked_up(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Flat, _Ways | None]:
+    def _looked_up(self, args: Args, kwargs: Kwargs) -> tuple[Flat, _Ways | None]:
         """Flatten the arguments, and find the programs for their structure."""
-        recent = self._recent
+        recent, flat = self._recent, None
+        ways: _Ways | None = None
         try:
-            flat = None
-            ways: _Ways | None = None
             if recent is not None:
                 flat = same_call(args, kwargs, recent[0], self._fixed)
                 ways = recent[1]
@@ -207,11 +195,7 @@ class Dispatcher:
         return ways
 
     def _first_fitting(
-        self,
-        ways: _Ways | None,
-        tried: list[Specialization],
-        flat: Flat,
-        run: Callable[[Specialization, Flat], T],
+        self, ways: _Ways | None, tried: list[Specialization], flat: Flat, run: Run[T]
     ) -> T:
         """Run the first program that holds for this call; those in `tried` do not."""
         for spec in () if ways is None else ways.specs:
@@ -246,13 +230,6 @@ class Dispatcher:
             )
         raise GuardFailed
 
-    def _no_turn(self, patience: float) -> str:
-        return (
-            f"{self._name} has to be traced, and has waited {patience:g} seconds for another "
-            "function that is being traced. Does that one wait for this thread? Call "
-            f"{self._name} once before."
-        )
-
     # ---- tracing --------------------------------------------------------------------------------
 
     def _traced(self, flat: Flat) -> tuple[Specialization, Flat]:
@@ -268,14 +245,18 @@ class Dispatcher:
                 self._dropped += len(ways.specs) - len(fresh)
                 ways.specs = fresh  # the others belong to a world that is gone
         if len(ways.specs) >= _MOST_SPECS:
-            ways.miss()
+            ways.missed = min(ways.missed + 1, 12)
+            ways.rests = 2**ways.missed if ways.missed > 2 else 0  # try again after a while
             raise self.uncompiled(
                 f"{self._name} was traced {_MOST_SPECS} times because calls took different ways "
                 f"({self._reason}). From now on such calls run uncompiled. Write the choice with "
                 "where(condition, a, b), or keep the number open."
             )
         flat = self.flat(*flat.tree)  # in full: `same_call` leaves things out
-        spec = self._specialize(flat, None if flat.kept else self._known_environment())
+        known, last = None, self._last  # what an earlier trace found around it, if still so
+        if last is not None and not flat.kept and not last.kept:
+            known = last.environment if last.environment.changed() is None else None
+        spec = self._specialize(flat, known)
         with self._lock:
             change = self._noted(spec, flat)
         self._warn_of_what_was_seen(spec, change)
@@ -289,13 +270,6 @@ class Dispatcher:
     def _specialize(self, flat: Flat, known: Any) -> Specialization:
         with collector_off():
             return specialize(self._function, flat, self._backend, self._leading, known)
-
-    def _known_environment(self) -> Any:
-        """What an earlier trace found around the function, if it is still so."""
-        last = self._last
-        if last is None or last.kept or last.environment.changed() is not None:
-            return None
-        return last.environment
 
     def _noted(self, spec: Specialization, flat: Flat) -> str | None:
         """Take a specialization up; return what the function changed of what it reads."""
@@ -315,9 +289,7 @@ class Dispatcher:
 
     # ---- audits ---------------------------------------------------------------------------------
 
-    def _audited(
-        self, run: Callable[[Specialization, Flat], T], spec: Specialization, flat: Flat
-    ) -> T:
+    def _audited(self, run: Run[T], spec: Specialization, flat: Flat) -> T:
         """Run one way, with a look at the clock, and with an audit if that is due."""
         spent = None
         if self.audit.is_due(spec):

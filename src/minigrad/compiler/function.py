@@ -30,7 +30,7 @@ from .arguments.structure import Flat, flatten, lifted, shape_only
 from .backends import backend_of
 from .callables import Made, refuse_unfinished
 from .describe import described
-from .dispatch import CacheInfo, Dispatcher, Uncompiled
+from .dispatch import Args, CacheInfo, Dispatcher, Kwargs, Run, Uncompiled
 from .gradients import Gradients, gradients_of
 from .ir.program import Program
 from .jacobian import Jacobian
@@ -83,7 +83,7 @@ class Compiled(Made):
         except Uncompiled:
             return self._as_it_is(args, kwargs)
 
-    def _as_it_is(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _as_it_is(self, args: Args, kwargs: Kwargs) -> Any:
         """Run the function itself, with Values for floats as in a trace."""
         args, kwargs = lifted((args, kwargs))
         return self.__wrapped__(*args, **kwargs)
@@ -144,9 +144,7 @@ class Compiled(Made):
     def _nothing_to_differentiate(self) -> str:
         return f"{self.__name__} returns no Value first, so there is nothing to differentiate."
 
-    def _eager_gradients(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[float, Gradients]:
+    def _eager_gradients(self, args: Args, kwargs: Kwargs) -> tuple[float, Gradients]:
         """The same without a program; Values of the graph that nobody made here are parameters."""
         flat = self.dispatch.flat(args, kwargs)
         given = StandIns(flat)
@@ -163,8 +161,7 @@ class Compiled(Made):
         count = len(parameters)
         of_args = slopes[count:]
         of_args[given.wholes()] = 0.0
-        found = Gradients(parameters, slopes[:count], of_args, flat, flat.kept)
-        return first.data, found
+        return first.data, Gradients(parameters, slopes[:count], of_args, flat, flat.kept)
 
     def grad(self, *args: Any, **kwargs: Any) -> Gradients:
         """Return the derivatives alone."""
@@ -185,8 +182,8 @@ class Compiled(Made):
         refuse_in_trace("asks for hvp of a compiled function")
         if not isinstance(args, (list, tuple)) or not isinstance(vectors, (list, tuple)):
             raise TypeError("hvp(args, vectors): give tuples, f.hvp((x, y), (1.0, 0.0)).")
-        direction = _Direction(vectors, parameters or {})
-        found = self.dispatch.replay_or_refuse(tuple(args), {}, direction.hvp)
+        along = _hessian_times(tuple(vectors), dict(parameters or {}))
+        found = self.dispatch.replay_or_refuse(tuple(args), {}, along)
         return found.args if parameters is None else (found.args, found)
 
     # ---- looking --------------------------------------------------------------------------------
@@ -227,28 +224,25 @@ def _plain(spec: Specialization, flat: Flat) -> Any:
     return spec.template.filled(leaf)
 
 
-class _Direction:
-    """A vector among the inputs of a function, along which its gradient is differentiated."""
+def _hessian_times(vectors: tuple[Any, ...], parameters: dict[Value, float]) -> Run[Gradients]:
+    """Ask for how the gradient changes along a vector among the inputs of a function."""
+    given = Flat()
+    shape = flatten(vectors, given) if vectors else None
 
-    def __init__(self, vectors: Sequence[Any], parameters: Mapping[Value, float]) -> None:
-        self._flat = Flat()
-        self._shape = flatten(tuple(vectors), self._flat) if vectors else None
-        self._parameters = dict(parameters)
-
-    def hvp(self, spec: Specialization, flat: Flat) -> Gradients:
-        along = self._flat.numbers
-        if self._shape is not None and (
-            len(along) != len(flat.numbers) or shape_only(self._shape) != shape_only(flat.key[0])
+    def run(spec: Specialization, flat: Flat) -> Gradients:
+        along = given.numbers
+        if shape is not None and (
+            len(along) != len(flat.numbers) or shape_only(shape) != shape_only(flat.key[0])
         ):
             raise ValueError(
                 "hvp(args, vectors): the vectors have another structure than the arguments; "
                 "give one number for each number."
             )
-        direction = [
-            *[float(self._parameters.get(value, 0.0)) for value in spec.captured],
-            *(along or [0.0] * len(flat.numbers)),
-        ]
+        direction = [float(parameters.get(value, 0.0)) for value in spec.captured]
+        direction += along or [0.0] * len(flat.numbers)
         return gradients_of(spec, spec.hvp(flat.numbers, direction), flat)
+
+    return run
 
 
 class Bound(Made):

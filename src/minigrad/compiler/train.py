@@ -41,7 +41,7 @@ from ..core.writeback import defer, flush_writebacks, is_pending, writebacks
 from ..optim import Optimizer
 from .arguments.structure import Flat
 from .callables import Made
-from .dispatch import Uncompiled
+from .dispatch import Args, Kwargs, Uncompiled
 from .function import Compiled
 from .machine import GuardFailed, Machine
 from .specialization import Purpose, Specialization
@@ -64,10 +64,10 @@ class TrainStep(Made):
                 f"train_step(loss, optimizer): got {type(optimizer).__name__}; give an optimiser "
                 "of minigrad.optim."
             )
-        function = loss.__wrapped__ if isinstance(loss, Compiled) else loss
-        if audit is None and isinstance(loss, Compiled):
-            audit = loss.dispatch.audit.mode
-        self.function: Callable[..., Any] = function
+        self.function: Callable[..., Any] = loss
+        if isinstance(loss, Compiled):
+            self.function = loss.__wrapped__
+            audit = loss.dispatch.audit.mode if audit is None else audit
         self._loss = loss
         self.optimizer = optimizer
         self._options = {"backend": backend, "strict": strict, "audit": audit}
@@ -96,7 +96,7 @@ class TrainStep(Made):
         run: Callable[..., float] = copy_context().run
         return self._steps.run(_refuse, run, self._step, args, kwargs)
 
-    def _step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    def _step(self, args: Args, kwargs: Kwargs) -> float:
         if first_changed(b"l", [self.optimizer.parameters], [self._parameters], 0) >= 0:
             flush_writebacks()
             self._prepare()
@@ -107,7 +107,7 @@ class TrainStep(Made):
                 pass
         return self._eager(args, kwargs)
 
-    def _eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    def _eager(self, args: Args, kwargs: Kwargs) -> float:
         """The same without a program: inside strict(), or if the optimiser has its own `step`."""
         data, grads = data_of(self._parameters), grads_of(self._parameters)
         try:
@@ -120,8 +120,7 @@ class TrainStep(Made):
             if data_of(self._parameters) == data:  # not taken: gradients, too, are as before
                 set_grads(self._parameters, grads)
             raise
-        number: float = loss.data
-        return number
+        return float(loss.data)
 
     def _stepped(self, spec: Specialization, flat: Flat) -> float:
         self.compiled.check_differentiable(spec)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,6 @@ class BatchGradients(tuple[Any, ...]):
     parameters: tuple[Value, ...]
     totals: Any  # by what the function closes over, summed over the rows
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return (tuple(self),)
-
 
 class Batched(Made):
     """A function for many rows at once. Made by `vmap`."""
@@ -67,8 +65,7 @@ class Batched(Made):
         self, *args: Any, threads: int | None = None, progress: bool | None = None
     ) -> tuple[Any, BatchGradients]:
         """Return values and derivatives of all rows, by each argument."""
-        values, gradients = self._run(args, True, threads, progress)
-        return values, gradients
+        return self._run(args, True, threads, progress)
 
     def grad(self, *args: Any, **options: Any) -> BatchGradients:
         """Return the derivatives alone."""
@@ -89,13 +86,15 @@ class Batched(Made):
 
     # ---- inside ---------------------------------------------------------------------------------
 
-    def _run(self, args: tuple[Any, ...], with_grad: bool, threads: Any, progress: Any) -> Any:
+    def _run(
+        self, args: tuple[Any, ...], with_grad: bool, threads: Any, progress: Any
+    ) -> tuple[Any, Any]:
         refuse_in_trace("calls a function for many rows")
         args = tuple(a.item() if isinstance(a, np.ndarray) and not a.ndim else a for a in args)
         count = _rows(args, self._compiled.__name__)
         first = tuple(_row(arg) for arg in args)
 
-        def run(spec: Specialization, flat: Flat) -> Any:
+        def run(spec: Specialization, flat: Flat) -> tuple[Any, Any]:
             if with_grad:
                 self._compiled.check_differentiable(spec)
             batch = _Batch(spec, spec.machine(BY_ALL if with_grad else FORWARD), args, count)
@@ -117,15 +116,24 @@ class _Batch:
         places = []  # of each argument: the first slot, and how many
         at = program.parameters
         for arg in args:
-            width = len(_numbers_of(_row(arg)))
+            numbers = Flat()
+            flatten(_row(arg), numbers)
+            width = len(numbers.numbers)
             if isinstance(arg, np.ndarray):
-                table = np.asarray(arg, dtype=np.float64).reshape(count, -1)
-                self.columns.append((at, table if arg.ndim > 1 else table[:, 0]))
+                rows = np.asarray(arg, dtype=np.float64).reshape(count, -1)
+                self.columns.append((at, rows if arg.ndim > 1 else rows[:, 0]))
             places.append((at, width))
             at += width
         inputs = at - program.parameters if program.adjoints else 0
-        memory = _Memory(count, len(program.results) + inputs)
-        self.outputs = [(slot, memory.cut(1)[:, 0]) for slot in program.results]
+        # One large piece of memory comes in large pages, which are cheaper.
+        memory, used = np.empty(count * (len(program.results) + inputs)), 0
+
+        def table(width: int) -> Any:
+            nonlocal used
+            start, used = used, used + count * width
+            return memory[start:used].reshape(count, width)
+
+        self.outputs = [(slot, table(1)[:, 0]) for slot in program.results]
         # Derivatives of each argument: a column, or for what serves all rows a part of the sums.
         self.slopes: list[tuple[int, Any] | slice] = []
         self.sums: list[int] = []
@@ -134,7 +142,7 @@ class _Batch:
             for arg, (slot, width) in zip(args, places, strict=True):
                 start = program.adjoints + slot
                 if isinstance(arg, np.ndarray):
-                    self.slopes.append((start, memory.cut(width)))
+                    self.slopes.append((start, table(width)))
                 else:
                     self.slopes.append(slice(len(self.sums), len(self.sums) + width))
                     self.sums += range(start, start + width)
@@ -145,7 +153,7 @@ class _Batch:
         machine, program, values = self.machine, self.machine.program, self.machine.values
         start = program.parameters
         flush_writebacks()
-        with machine.lock, _Progress(self.count, len(program.instructions), progress) as bar:
+        with machine.lock, _progress(self.count, len(program.instructions), progress) as bar:
             self.spec.nodes_read.read(values)
             values[start : start + len(flat.numbers)] = flat.numbers
             self.totals, failed = machine.prepared.batch(
@@ -228,11 +236,8 @@ def _row(arg: Any) -> Any:
         raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
     if arg.dtype.kind not in "fiu":
         raise TypeError(f"vmap: got an array of {arg.dtype}; give numbers.")
-    if (
-        arg.dtype.kind in "iu"
-        and arg.size
-        and max(abs(int(arg.max())), abs(int(arg.min()))) > EXACT
-    ):
+    whole = arg.dtype.kind in "iu" and arg.size > 0
+    if whole and max(abs(int(arg.max())), abs(int(arg.min()))) > EXACT:
         raise ValueError(
             "vmap: got whole numbers beyond 2**53, where not each has a float64 of its own. "
             "Give smaller ones, or floats."
@@ -240,49 +245,22 @@ def _row(arg: Any) -> Any:
     return arg[0] if arg.ndim > 1 else arg[0].item()
 
 
-def _numbers_of(tree: Any) -> list[float]:
-    flat = Flat()
-    flatten(tree, flat)
-    numbers: list[float] = flat.numbers
-    return numbers
+@contextmanager
+def _progress(
+    count: int, instructions: int, wanted: bool | None
+) -> Iterator[Callable[[int], None] | None]:
+    """Show a bar for long runs on a terminal."""
+    if wanted is None:
+        wanted = count * instructions > 100 * _LONG and sys.stderr.isatty()
+    if not wanted:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
 
-
-class _Memory:
-    """Memory for all results at once: a large piece comes in large pages, which are cheaper."""
-
-    def __init__(self, count: int, width: int) -> None:
-        self.count = count
-        self.numbers = np.empty(count * width)
-        self.used = 0
-
-    def cut(self, width: int) -> Any:
-        """Return a table of so many columns."""
-        start, self.used = self.used, self.used + self.count * width
-        return self.numbers[start : self.used].reshape(self.count, width)
-
-
-class _Progress:
-    """A bar for long runs on a terminal."""
-
-    def __init__(self, count: int, instructions: int, wanted: bool | None) -> None:
-        long = count * instructions > 100 * _LONG and sys.stderr.isatty()
-        self.wanted = long if wanted is None else wanted
-        self.count = count
-
-    def __enter__(self) -> Callable[[int], None] | None:
-        if not self.wanted:
-            return None
-        from rich.console import Console
-        from rich.progress import Progress
-
-        self.bar = Progress(console=Console(stderr=True), transient=True)
-        self.bar.start()
-        task = self.bar.add_task("rows", total=self.count)
-        return lambda done: self.bar.update(task, completed=done)
-
-    def __exit__(self, *error: object) -> None:
-        if self.wanted:
-            self.bar.stop()
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("rows", total=count)
+        yield lambda done: bar.update(task, completed=done)
 
 
 def vmap(
