@@ -69,23 +69,19 @@ class Optimizer:
             )
 
     def __init__(self, parameters: Iterable[Value], lr: float | Schedule) -> None:
+        call = f"{type(self).__name__}(parameters)"
         if hasattr(parameters, "parameters"):
-            raise TypeError(f"{type(self).__name__}(parameters): pass model.parameters().")
-        self.parameters = as_list(parameters, f"{type(self).__name__}(parameters)")
+            raise TypeError(f"{call}: pass model.parameters().")
+        self.parameters = as_list(parameters, call)
         for parameter in self.parameters:
             if not isinstance(parameter, Value):
-                raise TypeError(
-                    f"{type(self).__name__}(parameters): got {type(parameter).__name__} among "
-                    "them; pass model.parameters()."
-                )
+                got = type(parameter).__name__
+                raise TypeError(f"{call}: got {got} among them; pass model.parameters().")
         if not self.parameters:
+            raise ValueError(f"{call}: there is none; pass model.parameters().")
+        if len(set(map(id, self.parameters))) < len(self.parameters):
             raise ValueError(
-                f"{type(self).__name__}(parameters): there is none; pass model.parameters()."
-            )
-        if len({id(parameter) for parameter in self.parameters}) < len(self.parameters):
-            raise ValueError(
-                f"{type(self).__name__}(parameters): the same Value is there twice and would be "
-                "moved twice; pass each once."
+                f"{call}: the same Value is there twice and would be moved twice; pass each once."
             )
         self.lr = lr
         self._steps = 0
@@ -163,15 +159,19 @@ class Optimizer:
         """Return the rule of the next step, and the names of the state that it moves."""
         return self.rule, self.state_names
 
+    def _formula(self, lr: float) -> tuple[Formula, tuple[str, ...], tuple[float, ...]]:
+        """Return the rule of the next step as a formula, the state that it moves, its settings."""
+        (rule, names), settings = self._rule(), self.settings(lr)
+        return formula_of(rule, 2 + len(names), len(settings)), names, settings
+
     def _update(self, data: Numbers, grads: Numbers, lr: float) -> tuple[Numbers, State]:
         """Return where the parameters go, and the state after that; `data` may be written over."""
-        rule, names = self._rule()
-        settings, count, state = self.settings(lr), len(data), self.state
+        formula, names, settings = self._formula(lr)
+        count, state = len(data), self.state
         kept = {
             name: as_numbers(state[name], count, name)[:] if name in state else zeros(count)
             for name in names
         }
-        formula = formula_of(rule, 2 + len(names), len(settings))
         formula.apply((data, grads, *kept.values()), settings)
         return data, kept
 
@@ -182,20 +182,20 @@ class Optimizer:
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Take up the state that `state_dict` returned, all of it or, on an error, none."""
-        kind = saved.get("optimizer")
-        if kind != type(self).__name__:
-            raise ValueError(f"this state belongs to {kind}, not to {type(self).__name__}.")
+        name = saved.get("optimizer")
+        if name != type(self).__name__:
+            raise ValueError(f"this state belongs to {name}, not to {type(self).__name__}.")
         steps, averages = saved.get("steps"), saved.get("state")
         if not isinstance(steps, int) or steps < 0 or not isinstance(averages, dict):
             raise ValueError("this state is damaged: it has no count of steps, or no averages.")
         unknown = set(averages) - set(self.state_names)
         if unknown:
-            raise ValueError(f"this state is damaged: {kind} has no {', '.join(sorted(unknown))}.")
-        state = {name: array("d", numbers) for name, numbers in averages.items()}
-        for name, numbers in state.items():
+            raise ValueError(f"this state is damaged: {name} has no {', '.join(sorted(unknown))}.")
+        state = {each: array("d", numbers) for each, numbers in averages.items()}
+        for each, numbers in state.items():
             if len(numbers) != len(self.parameters):
                 raise ValueError(
-                    f"state {name!r} is for {len(numbers)} parameters; there are "
+                    f"state {each!r} is for {len(numbers)} parameters; there are "
                     f"{len(self.parameters)}."
                 )
         self._complete()
@@ -321,12 +321,8 @@ class AdamW(Adam):
 def built_in() -> list[Formula]:
     """Return the formulas of this module; the native machine is built with a loop for each."""
     one = [Value(0.0)]
-    kinds = (SGD(one), SGD(one, momentum=0.5), Adam(one))
-    formulas = []
-    for optimizer in kinds:
-        rule, names = optimizer._rule()
-        formulas.append(formula_of(rule, 2 + len(names), len(optimizer.settings(0.0))))
-    return formulas
+    optimizers = (SGD(one), SGD(one, momentum=0.5), Adam(one))
+    return [optimizer._formula(0.0)[0] for optimizer in optimizers]
 
 
 # ---- schedules: a function from the steps taken so far to a learning rate ------------------
@@ -393,8 +389,7 @@ def clip_grad_value(parameters: Iterable[Value], largest: float) -> None:
     """Cut every gradient off at `largest` in either direction."""
     _require("largest", largest, largest > 0.0, "above 0")
     parameters = as_list(parameters, "clip_grad_value(parameters)")
-    clipped = [min(max(parameter.grad, -largest), largest) for parameter in parameters]
-    set_grads(parameters, clipped)
+    set_grads(parameters, [min(max(each.grad, -largest), largest) for each in parameters])
 
 
 def _require(name: str, value: Any, holds: bool, what: str) -> None:

@@ -81,7 +81,7 @@ class Dispatcher:
         self.audit = Schedule(mode_of(audit))
         self._lock = forked(threading.RLock())
         self._doubts = 0  # audits in a row with another outcome that tracing does not explain
-        self._told: set[str] = set()  # warnings that were given
+        self._warned: set[str] = set()  # warnings that were given
         self._why = ""  # why the latest call that ran uncompiled did
         self._reason = ""  # why it was traced again
         self.clear()
@@ -311,7 +311,7 @@ class Dispatcher:
         except GuardFailed:
             return False  # this way is not taken
         try:
-            told = difference(self._function, spec, flat, here)
+            differs = difference(self._function, spec, flat, here)
         except BaseException:
             self._forget()
             raise
@@ -319,7 +319,7 @@ class Dispatcher:
         if change is not None:
             self._changes_things(change)  # from now on it does so at every call, and did so now
             return self._found_stale(f"{self._name} changes {change}, and replays did not")
-        if not told:
+        if not differs:
             self._doubts = 0
             return False
         with turn() as is_ours:
@@ -332,16 +332,16 @@ class Dispatcher:
             is_the_same = False
         if is_the_same:
             # Tracing again makes no difference. Rounding, on an edge, is different next time.
-            self._doubts += told.startswith("replayed it") or "structure" in told
+            self._doubts += differs.startswith("replayed it") or "structure" in differs
             if not self._doubts or (self._doubts == 1 and self.audit.mode != "always"):
                 return False
             return self._found_stale(
-                f"{self._name}: {told}. Tracing it again makes no difference: it seems to look "
+                f"{self._name}: {differs}. Tracing it again makes no difference: it seems to look "
                 "at what is not the same while it is traced (the very type of a number, which "
                 "object it is, the stack)"
             )
         return self._found_stale(
-            f"{self._name}: {told}. Something that it reads has changed, and nobody noticed. "
+            f"{self._name}: {differs}. Something that it reads has changed, and nobody noticed. "
             f"{reasons(spec, fresh)} Give it as an argument".replace("  ", " ")
         )
 
@@ -394,9 +394,9 @@ class Dispatcher:
             )
 
     def _warn(self, text: str) -> None:
-        kind = text.split(":", maxsplit=1)[0][:80]
-        if kind not in self._told:
-            self._told.add(kind)
+        topic = text.split(":", maxsplit=1)[0][:80]
+        if topic not in self._warned:
+            self._warned.add(topic)
             _warn_caller(text)
 
 

@@ -24,7 +24,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..codegen.formula import formula_of
 from ..core.modes import in_strict
 from ..core.observers import refuse_in_trace
 from ..core.parameters import (
@@ -166,9 +165,7 @@ class TrainStep(Made):
         """The machine, what it is to do to the parameters, and the state that it will update."""
         optimizer, count = self.optimizer, len(self._parameters)
         optimizer._complete()
-        rule, names = optimizer._rule()
-        settings = optimizer.settings(optimizer.lr)
-        formula = formula_of(rule, 2 + len(names), len(settings))
+        formula, names, settings = optimizer._formula(optimizer.lr)
         machine = spec.machine(Purpose("step", "values", formula, count))
         turn = self._turns.get(machine)
         if turn is None:
@@ -211,8 +208,8 @@ _STEP, _UPDATE = Optimizer.step, Optimizer._update
 
 def _follows_its_rule(optimizer: Optimizer) -> bool:
     """Tell whether the optimiser's rule says all that its step does."""
-    kind = type(optimizer)
-    return "step" not in vars(optimizer) and kind.step is _STEP and kind._update is _UPDATE
+    cls = type(optimizer)
+    return "step" not in vars(optimizer) and cls.step is _STEP and cls._update is _UPDATE
 
 
 class _Turn:

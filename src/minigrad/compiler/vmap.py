@@ -112,19 +112,7 @@ class _Batch:
     ) -> None:
         self.spec, self.machine, self.args, self.count = spec, machine, args, count
         program = machine.program
-        self.columns: list[tuple[int, Any]] = []  # inputs: the first slot, and a table
-        places = []  # of each argument: the first slot, and how many
-        at = program.parameters
-        for arg in args:
-            numbers = Flat()
-            flatten(_row(arg), numbers)
-            width = len(numbers.numbers)
-            if isinstance(arg, np.ndarray):
-                rows = np.asarray(arg, dtype=np.float64).reshape(count, -1)
-                self.columns.append((at, rows if arg.ndim > 1 else rows[:, 0]))
-            places.append((at, width))
-            at += width
-        inputs = at - program.parameters if program.adjoints else 0
+        inputs = program.inputs - program.parameters if program.adjoints else 0
         # One large piece of memory comes in large pages, which are cheaper.
         memory, used = np.empty(count * (len(program.results) + inputs)), 0
 
@@ -134,18 +122,26 @@ class _Batch:
             return memory[start:used].reshape(count, width)
 
         self.outputs = [(slot, table(1)[:, 0]) for slot in program.results]
+        self.columns: list[tuple[int, Any]] = []  # inputs: the first slot, and a table
         # Derivatives of each argument: a column, or for what serves all rows a part of the sums.
         self.slopes: list[tuple[int, Any] | slice] = []
         self.sums: list[int] = []
         if program.adjoints:
             self.sums += range(program.adjoints, program.adjoints + program.parameters)
-            for arg, (slot, width) in zip(args, places, strict=True):
-                start = program.adjoints + slot
-                if isinstance(arg, np.ndarray):
-                    self.slopes.append((start, table(width)))
-                else:
-                    self.slopes.append(slice(len(self.sums), len(self.sums) + width))
-                    self.sums += range(start, start + width)
+        at = program.parameters
+        for arg in args:
+            row = Flat()
+            flatten(_row(arg), row)
+            width, start = len(row.numbers), program.adjoints + at
+            if isinstance(arg, np.ndarray):
+                rows = np.asarray(arg, dtype=np.float64).reshape(count, -1)
+                self.columns.append((at, rows if arg.ndim > 1 else rows[:, 0]))
+            if program.adjoints and isinstance(arg, np.ndarray):
+                self.slopes.append((start, table(width)))
+            elif program.adjoints:
+                self.slopes.append(slice(len(self.sums), len(self.sums) + width))
+                self.sums += range(start, start + width)
+            at += width
         self.read = [*self.outputs, *[part for part in self.slopes if isinstance(part, tuple)]]
 
     def run(self, name: str, flat: Flat, threads: int | None, progress: bool | None) -> None:

@@ -107,10 +107,9 @@ def _nest(spaces: Sequence[tuple[Ref, int]], rows: int, terms: int) -> tuple[lis
         term = ref.term_stride if own_terms > 1 else 0
         if level is None or level[0] not in (rows, inner):
             operands.append(_indexed(ref, rows, own_terms))
-        elif level[0] == rows:
-            operands.append(_Operand(_base(ref), [level[2] * inner, level[2], term]))
         else:
-            operands.append(_Operand(_base(ref), [level[1], level[2], term]))
+            far = level[2] * inner if level[0] == rows else level[1]
+            operands.append(_Operand(_base(ref), [far, level[2], term]))
     return [rows // inner, inner, terms], operands
 
 
@@ -156,9 +155,7 @@ def _merged(dims: list[int], operands: list[_Operand]) -> tuple[list[int], list[
     loops = [(d, [op.strides[k] for op in operands]) for k, d in enumerate(dims) if d != 1]
     joined: list[tuple[int, list[int]]] = []
     for d, strides in loops:
-        if joined and all(
-            far == d * near for far, near in zip(joined[-1][1], strides, strict=True)
-        ):
+        if joined and joined[-1][1] == [d * near for near in strides]:
             joined[-1] = (joined[-1][0] * d, strides)
         else:
             joined.append((d, strides))

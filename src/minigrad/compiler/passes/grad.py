@@ -95,12 +95,16 @@ def _active(program: Program, wrt: Iterable[int] | None) -> Flags:
     active = Flags(program.size)
     active.array[list(range(program.inputs) if wrt is None else wrt)] = True
     for i in program.instructions:
-        if KINDS[i.kind].is_flat or i.op in _FLAT:
+        if _is_flat(i):
             continue
         *operands, out = i.areas
         if any(map(active.any, operands)):
             active.set(out)
     return active
+
+
+def _is_flat(i: Instruction) -> bool:
+    return KINDS[i.kind].is_flat or i.op in _FLAT
 
 
 # ---- the rules -----------------------------------------------------------------------------------
@@ -141,7 +145,7 @@ class _Adjoints(Builder):
     def reversed(self) -> Program:
         """Go through the program backwards; return it with what that has written."""
         for i in reversed(self.program.instructions):
-            if not KINDS[i.kind].is_flat and self.active.any(i.areas[-1]):
+            if not _is_flat(i) and self.active.any(i.areas[-1]):
                 getattr(self, f"_{i.kind}")(i, self.of(i.out))
         return replace(
             self.program,
@@ -161,8 +165,6 @@ class _Adjoints(Builder):
 
     def _map(self, i: Instruction, g: Ref) -> None:
         n = i.shape[0]
-        if i.op in _FLAT:
-            return
         for which, arg in enumerate(i.args):
             if not self.matters(i, which):
                 continue
@@ -274,8 +276,6 @@ class _Exact(_Adjoints):
 
     def _map(self, i: Instruction, g: Ref) -> None:
         n = i.shape[0]
-        if i.op in _FLAT:
-            return
         flags = self.is_reached(i.out, n)
         for which, arg in enumerate(i.args):
             if not self.matters(i, which) or (i.op == "where" and not which):

@@ -62,19 +62,22 @@ class _Group:
     op: str = ""
 
 
+_Levels = list[list[_Group]]
+
+
 def _ints(numbers: Any) -> Ints:
     """Return an array of C ints as one of NumPy's."""
     return np.frombuffer(numbers, dtype=np.int32).astype(np.int64)
 
 
-def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[list[_Group]]:
+def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> _Levels:
     """The groups, level by level."""
     entries = tape.entries
     level = _ints(canonical.level)
     tables = (entries.code, entries.first, entries.second)
     code, first, second = [_ints(memoryview(table)[: entries.count]) for table in tables]
     height = 1 + (int(level.max()) if len(level) else 0)
-    levels: list[list[_Group]] = [[] for _ in range(height)]
+    levels: _Levels = [[] for _ in range(height)]
     maps = _ints(canonical.maps)
     for key, at in by_key(level[maps] * 256 + code[maps]):
         outs = maps[at]
@@ -89,7 +92,7 @@ def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[list[_Gr
     return levels
 
 
-def _add_wide(canonical: Canonical, code: Ints, level: Ints, levels: list[list[_Group]]) -> None:
+def _add_wide(canonical: Canonical, code: Ints, level: Ints, levels: _Levels) -> None:
     """Operations of three operands, largest of many, takes."""
     found: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}
     for at, operands in canonical.wide:
@@ -122,9 +125,12 @@ class _Ragged:
     columns: list[Ints]  # terms; or left and right factors
 
     def part(self, at: Any) -> _Ragged:
-        return _Ragged(
-            self.roots[at], self.starts[at], self.begins[at], self.lengths[at], self.columns
-        )
+        begins, lengths = self.begins[at], self.lengths[at]
+        return _Ragged(self.roots[at], self.starts[at], begins, lengths, self.columns)
+
+    def start(self, at: Any = slice(None)) -> list[Ints]:
+        """What rows start from, as an operand, if they do: all of them or none."""
+        return [self.starts[at][:, None]] if self.starts[0] >= 0 else []
 
     def tables(self, zero: int) -> list[Ints]:
         """The columns as tables, short rows filled up with zeros."""
@@ -144,7 +150,7 @@ def _ragged(roots: Any, starts: Any, ends: Any, columns: list[Any]) -> _Ragged:
     return _Ragged(_ints(roots), _ints(starts), begins, stops - begins, [_ints(c) for c in columns])
 
 
-def _add_sums(canonical: Canonical, level: Ints, zero: int, levels: list[list[_Group]]) -> None:
+def _add_sums(canonical: Canonical, level: Ints, zero: int, levels: _Levels) -> None:
     c = canonical
     sums = _ragged(c.sum_roots, c.sum_starts, c.sum_ends, [c.sum_terms])
     plain = (sums.lengths == 2) & (sums.starts < 0)
@@ -155,46 +161,40 @@ def _add_sums(canonical: Canonical, level: Ints, zero: int, levels: list[list[_G
             args = [terms[:, :1], terms[:, 1:]]
             levels[key >> 2].append(_Group("map", same.roots, args, (len(terms),), "add"))
             continue
-        for part in _of_like_length(same, bool(key & 1), zero):
+        for part in _of_like_length(same, zero):
             (terms,) = part.tables(zero)
-            args = [terms, *([part.starts[:, None]] if key & 1 else [])]
+            args = [terms, *part.start()]
             levels[key >> 2].append(_Group("sum", part.roots, args, terms.shape))
 
 
 def _add_dots(
-    canonical: Canonical,
-    level: Ints,
-    zero: int,
-    rank: Any,
-    levels: list[list[_Group]],
-    with_matrices: bool,
+    canonical: Canonical, level: Ints, zero: int, rank: Any, levels: _Levels, with_matrices: bool
 ) -> None:
     c = canonical
     dots = _ragged(c.dot_roots, c.dot_starts, c.dot_ends, [c.lefts, c.rights])
-    swap = rank[dots.columns[0]] > rank[dots.columns[1]]
     left, right = dots.columns
+    swap = rank[left] > rank[right]
     dots.columns = [np.where(swap, right, left), np.where(swap, left, right)]
     for key, at in by_key(level[dots.roots] * 2 + (dots.starts >= 0)):
         same = dots.part(at)
         taken = np.zeros(len(at), dtype=bool)
         for _, where in by_key(same.lengths) if with_matrices else ():
-            for product, members in _products(same.part(where), bool(key & 1)):
+            for product, members in _products(same.part(where)):
                 taken[where[members]] = True
                 levels[key >> 1].append(product)
-        rest = same.part(np.flatnonzero(~taken))
-        for part in _of_like_length(rest, bool(key & 1), zero):
+        for part in _of_like_length(same.part(np.flatnonzero(~taken)), zero):
             tables = part.tables(zero)
-            args = [*tables, *([part.starts[:, None]] if key & 1 else [])]
+            args = [*tables, *part.start()]
             levels[key >> 1].append(_Group("dot", part.roots, args, tables[0].shape))
 
 
-def _products(dots: _Ragged, has_start: bool) -> Iterator[tuple[_Group, Ints]]:
+def _products(dots: _Ragged) -> Iterator[tuple[_Group, Ints]]:
     """Yield the matrix products among dots of one length, each with the places of its dots."""
     if len(dots.roots) < 4:
         return
     for members, rows, columns in matrix_products(*dots.tables(0)):
         flat = members.ravel()
-        args = [rows, columns, *([dots.starts[flat][:, None]] if has_start else [])]
+        args = [rows, columns, *dots.start(flat)]
         yield _Group("mm", dots.roots[flat], args, (*members.shape, rows.shape[1])), flat
 
 
@@ -208,7 +208,7 @@ def _rank(tape: Tape) -> Any:
     return rank
 
 
-def _of_like_length(items: _Ragged, has_start: bool, zero: int) -> list[_Ragged]:
+def _of_like_length(items: _Ragged, zero: int) -> list[_Ragged]:
     """Split by length; rows are to be filled up with zeros where that does not double the work.
 
     Only where there is a number to start from: adding 0 at the end then changes nothing, while it
@@ -218,7 +218,7 @@ def _of_like_length(items: _Ragged, has_start: bool, zero: int) -> list[_Ragged]
     if not count:
         return []
     lengths = items.lengths
-    if has_start and zero >= 0:
+    if items.start() and zero >= 0:
         if int(lengths.max()) * count <= 2 * int(lengths.sum()) + 8:
             return [items]
         lengths = 1 << np.ceil(np.log2(lengths)).astype(np.int64)  # up to a power of two
@@ -261,7 +261,7 @@ def _laid_out(tape: Tape, canonical: Canonical, as_written: bool) -> Program:
     )
 
 
-def _order_captured(tape: Tape, levels: list[list[_Group]]) -> None:
+def _order_captured(tape: Tape, levels: _Levels) -> None:
     """Reorder the captured Values as matrix products and dots read them.
 
     The weights of a layer are then contiguous, row by row, whatever order the trace read them in.
@@ -276,7 +276,7 @@ def _order_captured(tape: Tape, levels: list[list[_Group]]) -> None:
     entries.captured_values = [value_of[at] for at in order]
 
 
-def _constants_in_use(tape: Tape, levels: list[list[_Group]]) -> list[int]:
+def _constants_in_use(tape: Tape, levels: _Levels) -> list[int]:
     """The constants that a group or a result mentions, in order of use."""
     entries = tape.entries
     groups = [part for level in levels for part in level]
