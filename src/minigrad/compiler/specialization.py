@@ -147,25 +147,21 @@ class Specialization:
 
     def compiled(self, purpose: Purpose) -> Program:
         """Return the program for a purpose."""
-        program, exact = self.program, self.is_exact
-        if purpose.what == "forward":
-            found = program
-        elif purpose.what == "hvp":
-            second = verify(hessian_times_vector(program, exact), "hessian_times_vector")
-            found = verify(store_first(second), "store_first")
-        else:
-            wrt: Any = range(program.inputs)
-            if purpose.by == "values":
-                count = program.parameters
-                wrt = [*range(count), *(count + at for at in self.value_places)]
-            if purpose.what == "jacobian":
-                first = verify(jacobian(program, wrt, exact), "jacobian")
-            else:
-                first = verify(grad(program, wrt, exact=exact), "grad")
-            found = verify(store_first(first), "store_first")
-            if purpose.formula is not None:
-                found = verify(update(found, purpose.formula, purpose.moved), "update")
-        return found if exact else replace(found, finite=_delivered(found))
+        program, exact, count = self.program, self.is_exact, self.program.parameters
+        wrt: Any = range(program.inputs)
+        if purpose.by == "values":
+            wrt = [*range(count), *(count + at for at in self.value_places)]
+        if purpose.what == "hvp":
+            program = verify(hessian_times_vector(program, exact), "hessian_times_vector")
+        elif purpose.what == "jacobian":
+            program = verify(jacobian(program, wrt, exact), "jacobian")
+        elif purpose.what != "forward":
+            program = verify(grad(program, wrt, exact=exact), "grad")
+        if purpose.what != "forward":
+            program = verify(store_first(program), "store_first")
+        if purpose.formula is not None:
+            program = verify(update(program, purpose.formula, purpose.moved), "update")
+        return program if exact else replace(program, finite=_delivered(program))
 
     def exactly(self) -> Specialization:
         """Return the same way with exact programs, for a call whose guards have been looked at."""

@@ -133,7 +133,7 @@ class TrainStep(Made):
         turn = self._ready(spec)
         machine = turn.machine
         if self._owner is None or (others and is_pending(but=self._write_back)):
-            flush_writebacks()  # before the lock, which settling wants as well
+            flush_writebacks()  # before the lock, which flushing wants as well
         self._hand.run(_refuse, self._move, machine, turn, others, flat.numbers)
         return machine.values.item(machine.program.results[0])
 

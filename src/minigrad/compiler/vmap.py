@@ -12,7 +12,6 @@ branch differs between rows, write `where`.
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -152,15 +151,9 @@ class _Batch:
         with machine.lock, _progress(self.count, len(program.instructions), progress) as bar:
             self.spec.nodes_read.read(values)
             values[start : start + len(flat.numbers)] = flat.numbers
+            tables = tuple(self.columns), tuple(self.read), tuple(self.sums)
             self.totals, failed = machine.prepared.batch(
-                values,
-                self.count,
-                tuple(self.columns),
-                tuple(self.read),
-                tuple(self.sums),
-                machine.guards,
-                threads or os.cpu_count() or 1,
-                bar,
+                values, self.count, *tables, machine.guards, threads, bar
             )
         if failed is not None:
             guard, row = failed

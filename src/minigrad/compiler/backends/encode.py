@@ -30,7 +30,7 @@ __all__ = ["Bytecode", "encode"]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # What the machine does; native/vm/program.h has the same list.
-_NAMES = ("elementwise", "map", "vjp", "sum", "dot", "mm")
+_NAMES: tuple[str, ...] = ("elementwise", "map", "vjp", "sum", "dot", "mm")
 _NAMES += ("max", "argmax", "take", "put", "get", "fill")
 _OPCODES = {name: code for code, name in enumerate(_NAMES)}
 # Element by element without a kernel: = a, = -a, = a+b, = a-b, = a*b, += a, -= a, += a*b.

@@ -151,7 +151,7 @@ class _Cells:
 def _cells(i: Instruction) -> list[_Cells]:
     """The operands and at last the result, of as many dimensions as their kind says."""
     kind = KINDS[i.kind]
-    sizes = (*i.shape, None, prod(i.shape[:2]))
+    sizes: tuple[Any, ...] = (*i.shape, None, prod(i.shape[:2]))
     places = (*kind.places[: len(i.args)], kind.out)
     refs = (*i.args, i.out)
     return [_Cells(ref, sizes[r], sizes[t]) for ref, (r, t) in zip(refs, places, strict=True)]

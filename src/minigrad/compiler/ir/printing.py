@@ -12,15 +12,13 @@ from .refs import Ref
 
 def text(program: Any) -> str:
     """Print a program, an instruction a line."""
-    lines = [
-        f"inputs     {_range(0, program.inputs)}"
-        + (f"   of these {program.parameters} captured" if program.parameters else "")
-    ]
+    captured = f"   of these {program.parameters} captured" if program.parameters else ""
+    lines = [f"inputs     {_range(0, program.inputs)}{captured}"]
     if len(program.constants):
         shown = ", ".join(f"{x:g}" for x in program.constants[:6])
         more = ", …" if len(program.constants) > 6 else ""
-        first = program.inputs
-        lines.append(f"constants  {_range(first, len(program.constants))}   {shown}{more}")
+        slots = _range(program.inputs, len(program.constants))
+        lines.append(f"constants  {slots}   {shown}{more}")
     lines += map(_spelled_out, program.instructions)
     lines.append(f"results    {', '.join(f'v{slot}' for slot in program.results)}")
     lines += [f"guard      v{g.at} is {g.number:g}: {g.what}" for g in program.guards]

@@ -132,24 +132,22 @@ class Builder:
 def verify(program: Program, after: str = "") -> Program:
     """Return the program if it is one; else say what is wrong with which instruction."""
     check_size(program.size)
+    place = f"after {after or 'making'}"
     written = Flags(program.size)
     written.array[: program.inputs + len(program.constants)] = True
     for number, i in enumerate(program.instructions):
-        problem = _problem(i, written)
-        if problem:
-            raise ValueError(
-                f"instruction {number} ({i.kind} {i.op}) after {after or 'making'}: {problem}"
-            )
+        if problem := _problem(i, written):
+            raise ValueError(f"instruction {number} ({i.kind} {i.op}) {place}: {problem}")
     ends = [*program.results, *(guard.at for guard in program.guards)]
     if not all(0 <= slot < program.size and written.array[slot] for slot in ends):
-        raise ValueError(f"after {after or 'making'}: a result is never written")
+        raise ValueError(f"{place}: a result is never written")
     update = program.update
     if update is not None and update.count:
         grads = Area(update.grads, update.grads + update.count - 1, update.count, 1)
         if not update.count <= min(program.inputs, grads.first) or grads.last >= program.size:
-            raise ValueError(f"after {after or 'making'}: parameters or gradients are not there")
+            raise ValueError(f"{place}: parameters or gradients are not there")
         if not written.all(grads):
-            raise ValueError(f"after {after or 'making'}: a gradient is never written")
+            raise ValueError(f"{place}: a gradient is never written")
     return program
 
 
@@ -158,8 +156,7 @@ def _problem(i: Instruction, written: Flags) -> str:
     kind = KINDS.get(i.kind)
     if kind is None:
         return "there is no such kind"
-    problem = _misshapen(i, kind)
-    if problem:
+    if problem := _misshapen(i, kind):
         return problem
     try:
         *operands, out = i.areas

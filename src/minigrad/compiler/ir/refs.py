@@ -69,15 +69,8 @@ class Ref:
 
     def shifted(self, offset: int) -> Ref:
         """The same pattern, `offset` slots further on."""
-        return Ref(
-            self.base + offset,
-            self.inner,
-            self.outer_stride,
-            self.inner_stride,
-            self.term_stride,
-            self.rows,
-            self.cells,
-        )
+        strides = self.outer_stride, self.inner_stride, self.term_stride
+        return Ref(self.base + offset, self.inner, *strides, self.rows, self.cells)
 
     def flattened(self, rows: int, terms: int) -> Ref:
         """Make every element a row."""

@@ -70,8 +70,8 @@ def _ints(numbers: Any) -> Ints:
     return np.frombuffer(numbers, dtype=np.int32).astype(np.int64)
 
 
-def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> _Levels:
-    """The groups, level by level."""
+def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[_Group]:
+    """The groups, those of lower levels first."""
     entries = tape.entries
     level = _ints(canonical.level)
     tables = (entries.code, entries.first, entries.second)
@@ -89,7 +89,7 @@ def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> _Levels:
     zero = entries.known.get(bytes(8), -1)
     _add_sums(canonical, level, zero, levels)
     _add_dots(canonical, level, zero, _rank(tape), levels, not as_written)
-    return levels
+    return [part for parts in levels for part in parts]
 
 
 def _add_wide(canonical: Canonical, code: Ints, level: Ints, levels: _Levels) -> None:
@@ -230,25 +230,24 @@ def _of_like_length(items: _Ragged, zero: int) -> list[_Ragged]:
 
 def _laid_out(tape: Tape, canonical: Canonical, as_written: bool) -> Program:
     """Give every group a range of slots and every operand a Ref."""
-    levels = _groups(tape, canonical, as_written)
+    groups = _groups(tape, canonical, as_written)
     entries = tape.entries
     if not tape.in_order:
-        _order_captured(tape, levels)
+        _order_captured(tape, groups)
     slot = np.full(entries.count, -1, dtype=np.int64)
     inputs = [*entries.captured, *tape.arguments]
     slot[inputs] = np.arange(len(inputs))
-    numbers = _constants_in_use(tape, levels)
+    numbers = _constants_in_use(tape, groups)
     slot[numbers] = len(inputs) + np.arange(len(numbers))
     size = len(inputs) + len(numbers)
     instructions = []
-    for level in levels:
-        for part in level:
-            count = len(part.outs)
-            slot[part.outs] = np.arange(size, size + count)
-            args = tuple(ref_of(slot[arg]) for arg in part.args)
-            out = Ref(size, inner=count, inner_stride=1)
-            instructions.append(Instruction(part.kind, part.shape, out, args, part.op))
-            size += count
+    for part in groups:
+        count = len(part.outs)
+        slot[part.outs] = np.arange(size, size + count)
+        args = tuple(ref_of(slot[arg]) for arg in part.args)
+        out = Ref(size, inner=count, inner_stride=1)
+        instructions.append(Instruction(part.kind, part.shape, out, args, part.op))
+        size += count
     same = canonical.same
     return Program(
         size=size,
@@ -261,25 +260,23 @@ def _laid_out(tape: Tape, canonical: Canonical, as_written: bool) -> Program:
     )
 
 
-def _order_captured(tape: Tape, levels: _Levels) -> None:
+def _order_captured(tape: Tape, groups: list[_Group]) -> None:
     """Reorder the captured Values as matrix products and dots read them.
 
     The weights of a layer are then contiguous, row by row, whatever order the trace read them in.
     """
     entries = tape.entries
-    groups = [part for level in levels for part in level]
-    groups.sort(key=lambda part: KINDS[part.kind].layout)
-    order = _in_order_of_use(entries.count, groups, entries.captured)
+    by_layout = sorted(groups, key=lambda part: KINDS[part.kind].layout)
+    order = _in_order_of_use(entries.count, by_layout, entries.captured)
     order.update(dict.fromkeys(entries.captured))
     value_of = dict(zip(entries.captured, entries.captured_values, strict=True))
     entries.captured = list(order)
     entries.captured_values = [value_of[at] for at in order]
 
 
-def _constants_in_use(tape: Tape, levels: _Levels) -> list[int]:
+def _constants_in_use(tape: Tape, groups: list[_Group]) -> list[int]:
     """The constants that a group or a result mentions, in order of use."""
     entries = tape.entries
-    groups = [part for level in levels for part in level]
     order = _in_order_of_use(entries.count, groups, list(entries.numbers))
     ends = [*tape.results, *(guard.at for guard in tape.guards)]
     order.update(dict.fromkeys(at for at in ends if entries.code[at] == CONSTANT))
@@ -290,10 +287,5 @@ def _in_order_of_use(count: int, groups: list[_Group], wanted: list[int]) -> dic
     """List those of the wanted entries that groups mention, in the order in which they do."""
     is_wanted = np.zeros(count, dtype=bool)
     is_wanted[wanted] = True
-    pieces = []
-    for part in groups:
-        for arg in part.args:
-            used = arg[is_wanted[arg]]
-            if len(used):
-                pieces.append(used)
+    pieces = [arg[is_wanted[arg]] for part in groups for arg in part.args]
     return dict.fromkeys(np.concatenate(pieces).tolist() if pieces else ())

@@ -44,11 +44,7 @@ def by_key(keys: Ints) -> Iterator[tuple[int, Ints]]:
 
 
 def _complete(left: Ints, right: Ints) -> list[tuple[Ints, Ints, Ints]]:
-    """Find the complete bipartite components between left and right tuples.
-
-    Returns, for each, the dots as a matrix of positions, and the operand tuples of its rows and its
-    columns; the side that changes faster along the trace is the one of the columns.
-    """
+    """Find the complete components; the side that changes faster along the trace is the columns."""
     left_firsts, left_ids = _interned(left)
     right_firsts, right_ids = _interned(right)
     if min(len(left_firsts), len(right_firsts)) < 2:

@@ -106,10 +106,5 @@ def _split(i: Instruction, padding: Array) -> list[Instruction]:
 
 def _strided(ref: Ref, stride: int, rows: Ref) -> Ref:
     """Choose rows that lie in strides, from an operand whose rows do."""
-    return Ref(
-        ref.base + rows.base * stride,
-        rows.inner,
-        rows.outer_stride * stride,
-        rows.inner_stride * stride,
-        ref.term_stride,
-    )
+    strides = rows.outer_stride * stride, rows.inner_stride * stride, ref.term_stride
+    return Ref(ref.base + rows.base * stride, rows.inner, *strides)
