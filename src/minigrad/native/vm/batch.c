@@ -11,74 +11,67 @@ typedef struct {
     Py_ssize_t by_row, by_column; /* in bytes */
 } Column;
 
-static void release_columns(Column *columns, Py_ssize_t count)
+typedef struct {
+    Column *at;
+    Py_ssize_t count;
+} Columns;
+
+static void release_columns(Columns *columns)
 {
-    for (Py_ssize_t k = 0; k < count; k++)
-        PyBuffer_Release(&columns[k].view);
-    PyMem_Free(columns);
+    for (Py_ssize_t k = 0; k < columns->count; k++)
+        PyBuffer_Release(&columns->at[k].view);
+    PyMem_Free(columns->at);
 }
 
-/* Read pairs (slot, array of shape (rows,) or (rows, width)); -1 on error. */
-static Py_ssize_t get_columns(PyObject *from, Column **found, long stop, long size, int writable)
+/* Whether this is a pair (slot, array of shape (rows,) or (rows, width)). */
+static int get_column(PyObject *pair, Column *c, long stop, long size, int writable)
+{
+    if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2)
+        return 0;
+    c->slot = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
+    const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+    if ((c->slot == -1 && PyErr_Occurred())
+        || PyObject_GetBuffer(PyTuple_GET_ITEM(pair, 1), &c->view, flags))
+        return 0;
+    const Py_buffer *v = &c->view;
+    const int flat = v->ndim == 1;
+    if (!v->format || strcmp(v->format, "d") || (!flat && v->ndim != 2) || v->shape[0] < stop)
+        return 0;
+    c->width = flat ? 1 : (long)v->shape[1];
+    c->by_row = v->strides[0], c->by_column = flat ? 0 : v->strides[1];
+    return is_range(c->slot, c->width, size);
+}
+
+static int get_columns(PyObject *from, Columns *found, long stop, long size, int writable)
 {
     PyObject *pairs = PySequence_Fast(from, "batch: columns are pairs (slot, array).");
     if (!pairs)
         return -1;
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(pairs);
-    Column *columns = PyMem_Calloc(count ? count : 1, sizeof(Column));
-    Py_ssize_t k = 0;
-    int wrong = !columns;
-    for (; k < count && !wrong; k++) {
-        Column *c = &columns[k];
-        PyObject *pair = PySequence_Fast_GET_ITEM(pairs, k);
-        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2)
-            break;
-        c->slot = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
-        if (c->slot == -1 && PyErr_Occurred())
-            break;
-        const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
-        if (PyObject_GetBuffer(PyTuple_GET_ITEM(pair, 1), &c->view, flags))
-            break;
-        const Py_buffer *v = &c->view;
-        const int flat = v->ndim == 1;
-        wrong = !v->format || strcmp(v->format, "d") || (v->ndim != 1 && v->ndim != 2)
-                || v->shape[0] < stop || !is_range(c->slot, flat ? 1 : (long)v->shape[1], size);
-        if (!wrong) {
-            c->width = flat ? 1 : (long)v->shape[1];
-            c->by_row = v->strides[0];
-            c->by_column = flat ? 0 : v->strides[1];
-        }
-    }
+    found->at = PyMem_Calloc(count ? count : 1, sizeof(Column));
+    int fits = found->at != NULL;
+    for (; found->count < count && fits; found->count++)
+        fits = get_column(PySequence_Fast_GET_ITEM(pairs, found->count),
+                          &found->at[found->count], stop, size, writable);
     Py_DECREF(pairs);
-    if (k == count && !wrong) {
-        *found = columns;
-        return count;
-    }
-    if (columns)
-        release_columns(columns, k);
-    if (!PyErr_Occurred())
-        PyErr_SetString(PyExc_ValueError,
-                        "batch: columns are pairs (slot, float64 array of shape (rows,) or "
-                        "(rows, width)).");
-    return -1;
+    if (!fits && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "batch: columns are pairs (slot, float64 array of shape "
+                                          "(rows,) or (rows, width)).");
+    return fits ? 0 : -1;
 }
 
 typedef struct {
-    Column *columns, *outputs;
-    Py_ssize_t column_count, output_count;
-    const int64_t *sums;
-    long sum_count;
-    double *totals;
+    Columns columns, outputs;
     long start, stop, lanes;
-    Guards guards;
+    Slots sums, guards;
 } Job;
 
 /* Bring rows in, one lane each; lanes behind the last row repeat it. */
 static void fill_lanes(const Job *job, double *block, long row, long rows)
 {
     const long lanes = job->lanes;
-    for (Py_ssize_t k = 0; k < job->column_count; k++) {
-        const Column *c = &job->columns[k];
+    for (Py_ssize_t k = 0; k < job->columns.count; k++) {
+        const Column *c = &job->columns.at[k];
         const char *from = (const char *)c->view.buf + row * c->by_row;
         for (long j = 0; j < c->width; j++) {
             double *to = block + (c->slot + j) * lanes;
@@ -94,8 +87,8 @@ static void fill_lanes(const Job *job, double *block, long row, long rows)
 static void read_lanes(const Job *job, const double *block, long row, long rows)
 {
     const long lanes = job->lanes;
-    for (Py_ssize_t k = 0; k < job->output_count; k++) {
-        const Column *c = &job->outputs[k];
+    for (Py_ssize_t k = 0; k < job->outputs.count; k++) {
+        const Column *c = &job->outputs.at[k];
         char *to = (char *)c->view.buf + row * c->by_row;
         for (long j = 0; j < c->width; j++) {
             const double *from = block + (c->slot + j) * lanes;
@@ -104,9 +97,9 @@ static void read_lanes(const Job *job, const double *block, long row, long rows)
                 *(double *)(p + e * c->by_row) = from[e];
         }
     }
-    for (long k = 0; k < job->sum_count; k++) {
+    for (long k = 0; k < job->sums.count; k++) {
         /* eight running totals, added up at last: the same on every instruction set */
-        const double *x = block + job->sums[k] * lanes;
+        const double *x = block + job->sums.slots[k] * lanes;
         double part[8] = {0};
         long e = 0;
         for (; e + 8 <= rows; e += 8)
@@ -114,8 +107,8 @@ static void read_lanes(const Job *job, const double *block, long row, long rows)
                 part[j] += x[e + j];
         for (; e < rows; e++)
             part[e % 8] += x[e];
-        job->totals[k] += ((part[0] + part[1]) + (part[2] + part[3]))
-                          + ((part[4] + part[5]) + (part[6] + part[7]));
+        job->sums.numbers[k] += ((part[0] + part[1]) + (part[2] + part[3]))
+                                + ((part[4] + part[5]) + (part[6] + part[7]));
     }
 }
 
@@ -146,28 +139,11 @@ static int run_job(const Machine *machine, const Job *job, const double *values,
     return 0;
 }
 
-/* Get the slots to be summed over rows, and where their totals go; the caller releases `views`. */
-static int get_sums(Job *job, PyObject *sums, PyObject *totals, long size, Py_buffer views[2])
-{
-    if (get_buffer(sums, &views[0], 'q', 0, "sums")
-        || get_buffer(totals, &views[1], 'd', 1, "totals"))
-        return -1;
-    job->sums = views[0].buf, job->totals = views[1].buf;
-    job->sum_count = length_of(&views[0]);
-    int fits = job->sum_count == length_of(&views[1]);
-    for (long k = 0; k < job->sum_count && fits; k++)
-        fits = job->sums[k] >= 0 && job->sums[k] < size;
-    if (!fits)
-        PyErr_SetString(PyExc_ValueError, "batch: sums that lie outside the buffer.");
-    return fits ? 0 : -1;
-}
-
 /* Everything is at hand: allocate, and run without the global lock. */
 static PyObject *do_job(Machine *machine, Job *job, const double *values)
 {
-    const long size = machine->plan.size;
     const size_t lanes = job->lanes, least = machine->plan.scratch;
-    double *block = aligned((size_t)size * job->lanes);
+    double *block = aligned(machine->plan.size * lanes);
     double *scratch = aligned(lanes > least ? lanes : least);
     Fault fault = {0, 0.0, 0};
     long guard = -1, row = 0;
@@ -183,10 +159,8 @@ static PyObject *do_job(Machine *machine, Job *job, const double *values)
     free(scratch);
     if (PyErr_Occurred())
         return NULL;
-    if (result < 0) {
-        raise_fault(&fault);
-        return NULL;
-    }
+    if (result < 0)
+        return raise_fault(&fault);
     if (result > 0)
         return Py_BuildValue("ll", guard, row);
     Py_RETURN_NONE;
@@ -197,9 +171,8 @@ PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count)
     Machine *machine = (Machine *)self;
     const long size = machine->plan.size;
     if (count != 9)
-        return PyErr_Format(
-            PyExc_TypeError,
-            "batch(values, start, stop, lanes, columns, outputs, sums, totals, guards)");
+        return PyErr_Format(PyExc_TypeError, "batch(values, start, stop, lanes, columns, outputs, "
+                                             "sums, totals, guards)");
     Job job = {0};
     job.start = PyLong_AsLong(args[1]);
     job.stop = PyLong_AsLong(args[2]);
@@ -209,22 +182,19 @@ PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (job.start < 0 || job.stop < job.start || job.lanes < 8 || job.lanes > 4096 || job.lanes % 8)
         return PyErr_Format(PyExc_ValueError, "batch: rows %ld to %ld in %ld lanes.", job.start,
                             job.stop, job.lanes);
-    Py_buffer view, sums[2] = {0};
+    Py_buffer view;
     PyObject *result = NULL;
     if (get_values(machine, args[0], &view))
         return NULL;
-    job.column_count = get_columns(args[4], &job.columns, job.stop, size, 0);
-    if (job.column_count >= 0)
-        job.output_count = get_columns(args[5], &job.outputs, job.stop, size, 1);
-    if (job.column_count >= 0 && job.output_count >= 0
-        && !get_sums(&job, args[6], args[7], size, sums)
+    if (!get_columns(args[4], &job.columns, job.stop, size, 0)
+        && !get_columns(args[5], &job.outputs, job.stop, size, 1)
+        && !get_slots(args[6], args[7], 1, &job.sums, size, "batch: sums")
         && !get_guards(args[8], &job.guards, size))
         result = do_job(machine, &job, view.buf);
-    release_guards(&job.guards);
-    PyBuffer_Release(&sums[0]);
-    PyBuffer_Release(&sums[1]);
-    release_columns(job.outputs, job.output_count);
-    release_columns(job.columns, job.column_count);
+    release_slots(&job.guards);
+    release_slots(&job.sums);
+    release_columns(&job.outputs);
+    release_columns(&job.columns);
     PyBuffer_Release(&view);
     return result;
 }

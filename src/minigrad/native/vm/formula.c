@@ -15,17 +15,14 @@ typedef struct {
 
 static void formula_free(PyObject *self)
 {
-    Formula *f = &((FormulaObject *)self)->formula;
     PyTypeObject *type = Py_TYPE(self);
-    free(f->rows);
-    free(f->numbers);
-    free(f->scratch);
+    free(((FormulaObject *)self)->formula.scratch);
     type->tp_free(self);
     Py_DECREF(type);
 }
 
 /* Whether numbers of registers and rows are such that nothing lies outside. */
-static int is_sound(const Formula *f, const int32_t *rows, const int32_t *results)
+static int is_sound(const Formula *f)
 {
     const long inputs = (long)f->columns + f->settings + f->constants;
     int sound = f->columns >= 2 && f->columns <= MOST_COLUMNS && f->settings >= 0
@@ -33,37 +30,36 @@ static int is_sound(const Formula *f, const int32_t *rows, const int32_t *result
                 && f->uniform >= 0 && f->uniform <= f->count;
     for (int k = 0; k < f->count && sound; k++)
         for (int j = 1; j < 4 && sound; j++)
-            sound = rows[4 * k + j] >= (k < f->uniform ? f->columns : 0)
-                    && rows[4 * k + j] < inputs + k;
+            sound = f->rows[4 * k + j] >= (k < f->uniform ? f->columns : 0)
+                    && f->rows[4 * k + j] < inputs + k;
     for (int k = 0; k < f->columns - 1 && sound; k++)
-        sound = results[k] >= inputs && results[k] < inputs + f->count;
+        sound = f->results[k] >= inputs && f->results[k] < inputs + f->count;
     return sound;
 }
 
 static PyObject *formula_made(Formula *f, const Py_buffer *constants, const Py_buffer *rows,
                               const Py_buffer *results)
 {
-    const int is_small = length_of(rows) <= 4 * MOST_REGISTERS
-                         && length_of(constants) <= MOST_REGISTERS;
-    f->constants = is_small ? (int)length_of(constants) : 0;
-    f->count = is_small ? (int)length_of(rows) / 4 : 0;
-    if (!is_small || length_of(rows) % 4 || length_of(results) != f->columns - 1
-        || !is_sound(f, rows->buf, results->buf))
+    const int fits = constants->len <= (Py_ssize_t)sizeof f->numbers
+                     && rows->len <= (Py_ssize_t)sizeof f->rows && length_of(rows) % 4 == 0
+                     && results->len <= (Py_ssize_t)sizeof f->results
+                     && length_of(results) == f->columns - 1;
+    if (fits) {
+        memcpy(f->rows, rows->buf, rows->len);
+        memcpy(f->numbers, constants->buf, constants->len);
+        memcpy(f->results, results->buf, results->len);
+        f->constants = (int)length_of(constants), f->count = (int)length_of(rows) / 4;
+    }
+    if (!fits || !is_sound(f))
         return PyErr_Format(PyExc_ValueError, "formula: registers that are not there, or too many.");
     FormulaObject *made = (FormulaObject *)formula_type()->tp_alloc(formula_type(), 0);
-    if (!made)
-        return NULL;
-    f->rows = malloc(rows->len + 1);
-    f->numbers = malloc(constants->len + 1);
     f->scratch = aligned((size_t)(f->settings + f->constants + f->count) * PIECE);
-    made->formula = *f;
-    if (!f->rows || !f->numbers || !f->scratch) {
-        Py_DECREF(made);
+    if (!made || !f->scratch) {
+        free(f->scratch);
+        Py_XDECREF(made);
         return PyErr_NoMemory();
     }
-    memcpy(f->rows, rows->buf, rows->len);
-    memcpy(f->numbers, constants->buf, constants->len);
-    memcpy(made->formula.results, results->buf, results->len);
+    made->formula = *f;
     return (PyObject *)made;
 }
 
@@ -97,36 +93,31 @@ int apply_formula(PyObject *self, const Isa *isa, long count, double **columns, 
     const Formula *f = &((FormulaObject *)self)->formula;
     double numbers[MOST_REGISTERS];
     Py_buffer views[MOST_COLUMNS];
-    int ready = 0, result = 0;
+    int held = 0, result = 0;
     if (PyTuple_GET_SIZE(others) != f->columns - given
-        || PyTuple_GET_SIZE(settings) != f->settings) {
-        PyErr_Format(PyExc_ValueError, "the formula has %d columns and %d settings.", f->columns,
-                     f->settings);
-        return -1;
-    }
+        || PyTuple_GET_SIZE(settings) != f->settings)
+        return refuse(PyExc_ValueError, "the formula has %d columns and %d settings.", f->columns,
+                      f->settings);
     for (int k = 0; k < f->settings; k++) {
         numbers[k] = PyFloat_AsDouble(PyTuple_GET_ITEM(settings, k));
         if (numbers[k] == -1.0 && PyErr_Occurred())
             return -1;
     }
-    for (; given + ready < f->columns; ready++) {
-        result = get_buffer(PyTuple_GET_ITEM(others, ready), &views[ready], 'd', 1, "a column");
+    while (!result && given + held < f->columns) {
+        Py_buffer *view = &views[held];
+        result = get_buffer(PyTuple_GET_ITEM(others, held), view, 'd', 1, "a column");
         if (result)
             break;
-        columns[given + ready] = views[ready].buf;
-        count = count < 0 ? length_of(&views[ready]) : count;
-        if (length_of(&views[ready]) != count) {
-            PyErr_Format(PyExc_ValueError, "%ld numbers to move but %ld beside them; give as many.",
-                         count, length_of(&views[ready]));
-            result = -1;
-            ready++;
-            break;
-        }
+        columns[given + held++] = view->buf;
+        count = count < 0 ? length_of(view) : count;
+        if (length_of(view) != count)
+            result = refuse(PyExc_ValueError, "%ld numbers to move but %ld beside them; "
+                                              "give as many.", count, length_of(view));
     }
     if (!result)
         isa->formula(f, count, columns, numbers);
-    while (ready-- > 0)
-        PyBuffer_Release(&views[ready]);
+    while (held-- > 0)
+        PyBuffer_Release(&views[held]);
     return result;
 }
 

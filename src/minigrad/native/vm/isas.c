@@ -12,22 +12,19 @@
 #endif
 #endif
 
-/* clang has no such pragma; it gets what its flags ask for */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define MANY_ISAS 1
-#include <immintrin.h>
-#else
-#define MANY_ISAS 0
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
+/* clang has no such pragma; it gets what its flags ask for */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define MANY_ISAS 1
 #endif
 
 #define LANES 2
 #define ISA(name) name##_baseline
 #include "isa/body.h"
 
-#if MANY_ISAS
+#ifdef MANY_ISAS
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #define LANES 4
@@ -60,7 +57,7 @@ int loop_of(const char *text)
 
 /* The best first. */
 static const Isa isas[] = {
-#if MANY_ISAS
+#ifdef MANY_ISAS
     ROW(avx512),
     ROW(avx2),
 #endif
@@ -69,7 +66,7 @@ static const Isa isas[] = {
 
 static int is_supported(const Isa *isa)
 {
-#if MANY_ISAS
+#ifdef MANY_ISAS
     __builtin_cpu_init();
     if (!strcmp(isa->name, "avx512"))
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")

@@ -17,6 +17,15 @@
 /* Programs of less work than this keep the global lock: releasing it would take longer. */
 static const double LEAST_UNLOCKED = 1e6;
 
+int refuse(PyObject *exception, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    PyErr_FormatV(exception, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
 double *aligned(size_t count)
 {
     void *found = NULL;
@@ -47,9 +56,9 @@ int get_buffer(PyObject *from, Py_buffer *view, char kind, int writable, const c
                         && view->itemsize == (kind == 'i' ? 4 : 8));
     if (fits)
         return 0;
+    refuse(PyExc_TypeError, "%s: the buffer holds '%s', not %s.", what, format,
+           kind == 'd' ? "float64" : kind == 'i' ? "int32" : "int64");
     PyBuffer_Release(view);
-    PyErr_Format(PyExc_TypeError, "%s: the buffer holds '%s', not %s.", what, format,
-                 kind == 'd' ? "float64" : kind == 'i' ? "int32" : "int64");
     return -1;
 }
 
@@ -59,42 +68,37 @@ int get_values(Machine *machine, PyObject *from, Py_buffer *view)
         return -1;
     if (length_of(view) == machine->plan.size)
         return 0;
-    PyErr_Format(PyExc_ValueError, "values: %ld numbers; this program has %ld slots.",
-                 length_of(view), machine->plan.size);
+    refuse(PyExc_ValueError, "values: %ld numbers; this program has %ld slots.", length_of(view),
+           machine->plan.size);
     PyBuffer_Release(view);
     return -1;
 }
 
-void raise_fault(const Fault *fault)
+PyObject *raise_fault(const Fault *fault)
 {
     static const char *const names[KINDS] = {[TAKE] = "take", [PUT] = "put", [GET] = "get"};
     char text[100];
     snprintf(text, sizeof text, "%s: index %g of %ld rows", names[fault->kind], fault->index,
              fault->rows);
-    PyErr_SetString(PyExc_IndexError, text);
+    return PyErr_Format(PyExc_IndexError, "%s", text);
 }
 
 int run_once(Machine *machine, double *values)
 {
     Fault fault = {0, 0.0, 0};
-    int result;
     double *own = machine->busy ? aligned(machine->plan.scratch) : NULL;
     if (machine->busy && !own) {
         PyErr_NoMemory();
         return -1;
     }
-    double *scratch = own ? own : machine->scratch;
-    if (machine->plan.work < LEAST_UNLOCKED) {
-        result = machine->isa->run(&machine->plan, values, scratch, &fault);
-    } else {
-        if (!own)
-            machine->busy = 1;
-        Py_BEGIN_ALLOW_THREADS
-        result = machine->isa->run(&machine->plan, values, scratch, &fault);
-        Py_END_ALLOW_THREADS
-        if (!own)
-            machine->busy = 0;
-    }
+    const int unlocked = machine->plan.work >= LEAST_UNLOCKED;
+    machine->busy += unlocked;
+    PyThreadState *state = unlocked ? PyEval_SaveThread() : NULL;
+    const int result = machine->isa->run(&machine->plan, values, own ? own : machine->scratch,
+                                         &fault);
+    if (unlocked)
+        PyEval_RestoreThread(state);
+    machine->busy -= unlocked;
     free(own);
     if (result < 0)
         raise_fault(&fault);
@@ -124,12 +128,6 @@ int is_finite(const Machine *machine, const double *values, long lanes)
     return 1;
 }
 
-static PyObject *machine_isa(PyObject *self, void *closure)
-{
-    (void)closure;
-    return PyUnicode_FromString(((Machine *)self)->isa->name);
-}
-
 static PyMethodDef machine_methods[] = {
     {"run", machine_run, METH_O, "run(values): execute all instructions, in place."},
     {"step", (PyCFunction)(void (*)(void))machine_step, METH_FASTCALL,
@@ -138,14 +136,9 @@ static PyMethodDef machine_methods[] = {
      "batch(values, start, stop, lanes, columns, outputs, sums, totals, guards): many rows."},
     {NULL, NULL, 0, NULL},
 };
-static PyGetSetDef machine_fields[] = {
-    {"isa", machine_isa, NULL, "The instruction set in use.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
 static PyType_Slot machine_slots[] = {
     {Py_tp_dealloc, machine_free},
     {Py_tp_methods, machine_methods},
-    {Py_tp_getset, machine_fields},
     {Py_tp_doc, "A program, loaded. Made by load()."},
     {0, NULL},
 };
@@ -168,16 +161,16 @@ static int keep_finite(Machine *machine, PyObject *from)
     int fits = count % 2 == 0;
     for (long k = 0; k + 1 < count && fits; k += 2)
         fits = pairs[k] >= 0 && pairs[k] <= pairs[k + 1] && pairs[k + 1] <= machine->plan.size;
-    if (!fits)
+    if (!fits) {
         PyErr_SetString(PyExc_ValueError, "load: ranges that lie outside the buffer.");
-    else if (count && !(machine->finite = malloc(view.len)))
-        fits = 0, PyErr_NoMemory();
-    if (fits && count) {
+    } else if (!(machine->finite = malloc(view.len + 1))) {
+        PyErr_NoMemory();
+    } else {
         memcpy(machine->finite, pairs, view.len);
         machine->finite_count = count / 2;
     }
     PyBuffer_Release(&view);
-    return fits ? 0 : -1;
+    return machine->finite ? 0 : -1;
 }
 
 static PyObject *load(PyObject *module, PyObject *arguments)

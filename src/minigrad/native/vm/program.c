@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- checks ---- */
-
 static const char *check_ref(const Ref *r, const long loops[3], int64_t at, long pool, long size)
 {
     const int64_t limit = (int64_t)1 << 31;
@@ -41,8 +39,6 @@ static const char *check_ref(const Ref *r, const long loops[3], int64_t at, long
     return NULL;
 }
 
-/* ---- plans ---- */
-
 /* Roughly how many moves it takes to pack a product for isa/matrix.h, with the rows of
    factor a broadcast and those of factor b contiguous, in vectors. */
 static double mm_cost(const Instruction *c, int swap)
@@ -74,8 +70,6 @@ static size_t scratch_of(const Instruction *c)
         return 8 * (size_t)c->d2;
     return 0;
 }
-
-/* ---- decoding ---- */
 
 /* How many operands an instruction takes, the result included: at least, at most; 0 if there is no
    such operation. Codes of maps and their adjoints are those of the op table. */

@@ -4,91 +4,77 @@
 
 #include <string.h>
 
-/* Copy numbers, a buffer or a sequence, to the values from `slot` on. */
-static int copy_in(double *values, long size, long slot, PyObject *numbers)
+/* Copy the numbers of a pair (slot, numbers), a buffer or a sequence, to the values there. */
+static int copy_in(double *values, long size, PyObject *pair)
 {
-    if (PyList_CheckExact(numbers) || PyTuple_CheckExact(numbers)) {
-        const Py_ssize_t count = PySequence_Fast_GET_SIZE(numbers);
-        if (slot < 0 || slot > size || count > size - slot) {
-            PyErr_SetString(PyExc_ValueError, "step: inputs that lie outside the buffer.");
-            return -1;
-        }
-        for (Py_ssize_t k = 0; k < count; k++) {
-            const double x = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(numbers, k));
-            if (x == -1.0 && PyErr_Occurred())
-                return -1;
-            values[slot + k] = x;
-        }
-        return 0;
-    }
-    Py_buffer view;
-    if (get_buffer(numbers, &view, 'd', 0, "inputs"))
+    if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2)
+        return refuse(PyExc_TypeError, "step: inputs are pairs (slot, numbers).");
+    const long slot = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
+    if (slot == -1 && PyErr_Occurred())
         return -1;
-    const long count = length_of(&view);
-    const int fits = slot >= 0 && slot <= size && count <= size - slot;
-    if (fits)
+    PyObject *numbers = PyTuple_GET_ITEM(pair, 1);
+    const int is_listed = PyList_CheckExact(numbers) || PyTuple_CheckExact(numbers);
+    Py_buffer view = {0};
+    if (!is_listed && get_buffer(numbers, &view, 'd', 0, "inputs"))
+        return -1;
+    const Py_ssize_t count = is_listed ? PySequence_Fast_GET_SIZE(numbers) : length_of(&view);
+    int result = 0;
+    if (!is_range(slot, count, size))
+        result = refuse(PyExc_ValueError, "step: inputs that lie outside the buffer.");
+    else if (!is_listed)
         memmove(values + slot, view.buf, view.len);
     else
-        PyErr_SetString(PyExc_ValueError, "step: inputs that lie outside the buffer.");
+        for (Py_ssize_t k = 0; k < count && !result; k++) {
+            const double x = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(numbers, k));
+            if (x == -1.0 && PyErr_Occurred())
+                result = -1;
+            else
+                values[slot + k] = x;
+        }
     PyBuffer_Release(&view);
-    return fits ? 0 : -1;
+    return result;
 }
 
 static int copy_inputs(double *values, long size, PyObject *inputs)
 {
     PyObject *pairs = PySequence_Fast(inputs, "step: inputs are pairs (slot, numbers).");
-    if (!pairs)
-        return -1;
-    int result = 0;
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(pairs) && !result; k++) {
-        PyObject *pair = PySequence_Fast_GET_ITEM(pairs, k);
-        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) {
-            PyErr_SetString(PyExc_TypeError, "step: inputs are pairs (slot, numbers).");
-            result = -1;
-            break;
-        }
-        const long slot = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
-        if (slot == -1 && PyErr_Occurred())
-            result = -1;
-        else
-            result = copy_in(values, size, slot, PyTuple_GET_ITEM(pair, 1));
-    }
-    Py_DECREF(pairs);
+    int result = pairs ? 0 : -1;
+    for (Py_ssize_t k = 0; !result && k < PySequence_Fast_GET_SIZE(pairs); k++)
+        result = copy_in(values, size, PySequence_Fast_GET_ITEM(pairs, k));
+    Py_XDECREF(pairs);
     return result;
 }
 
 /* ---- guards ---- */
 
-int get_guards(PyObject *from, Guards *guards, long size)
+int get_slots(PyObject *slots, PyObject *numbers, int writable, Slots *found, long size,
+              const char *what)
 {
-    *guards = (Guards){0};
-    if (from == Py_None)
-        return 0;
-    if (!PyTuple_Check(from) || PyTuple_GET_SIZE(from) != 2) {
-        PyErr_SetString(PyExc_TypeError, "guards are a pair (slots, numbers).");
+    if (get_buffer(slots, &found->slot_view, 'q', 0, what)
+        || get_buffer(numbers, &found->number_view, 'd', writable, what))
         return -1;
-    }
-    int fits = !get_buffer(PyTuple_GET_ITEM(from, 0), &guards->slots, 'q', 0, "guards")
-               && !get_buffer(PyTuple_GET_ITEM(from, 1), &guards->numbers, 'd', 0, "guards");
-    if (fits) {
-        guards->count = length_of(&guards->slots);
-        fits = guards->count == length_of(&guards->numbers);
-        for (long k = 0; k < guards->count && fits; k++) {
-            const int64_t slot = ((const int64_t *)guards->slots.buf)[k];
-            fits = slot >= 0 && slot < size;
-        }
-        if (!fits)
-            PyErr_SetString(PyExc_ValueError, "guards that lie outside the buffer.");
-    }
-    if (!fits)
-        release_guards(guards);
-    return fits ? 0 : -1;
+    found->slots = found->slot_view.buf, found->numbers = found->number_view.buf;
+    found->count = length_of(&found->slot_view);
+    int fits = found->count == length_of(&found->number_view);
+    for (long k = 0; k < found->count && fits; k++)
+        fits = found->slots[k] >= 0 && found->slots[k] < size;
+    return fits ? 0 : refuse(PyExc_ValueError, "%s that lie outside the buffer.", what);
 }
 
-void release_guards(Guards *guards)
+int get_guards(PyObject *pair, Slots *guards, long size)
 {
-    PyBuffer_Release(&guards->slots);
-    PyBuffer_Release(&guards->numbers);
+    if (pair == Py_None)
+        return 0;
+    if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2)
+        return refuse(PyExc_TypeError, "guards are a pair (slots, numbers).");
+    return get_slots(PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), 0, guards, size,
+                     "guards");
+}
+
+void release_slots(Slots *slots)
+{
+    PyBuffer_Release(&slots->slot_view);
+    PyBuffer_Release(&slots->number_view);
 }
 
 /* Two numbers are the same if their bits are, or both are nan. */
@@ -97,13 +83,11 @@ static int is_same(double x, double y)
     return !memcmp(&x, &y, sizeof x) || (x != x && y != y);
 }
 
-long failed_guard(const Guards *guards, const double *values, long lanes, long lane)
+long failed_guard(const Slots *guards, const double *values, long lanes, long lane)
 {
-    for (long k = 0; k < guards->count; k++) {
-        const int64_t slot = ((const int64_t *)guards->slots.buf)[k];
-        if (!is_same(values[slot * lanes + lane], ((const double *)guards->numbers.buf)[k]))
+    for (long k = 0; k < guards->count; k++)
+        if (!is_same(values[guards->slots[k] * lanes + lane], guards->numbers[k]))
             return k;
-    }
     return -1;
 }
 
@@ -118,20 +102,16 @@ static int update(Machine *machine, double *values, PyObject *update)
                           &PyTuple_Type, &state, &PyTuple_Type, &settings, &clock))
         return -1;
     const long size = machine->plan.size;
-    if (!is_range(0, count, size) || !is_range(grads, count, size) || (count && grads < count)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "step: parameters or gradients that lie outside the buffer.");
-        return -1;
-    }
+    if (!is_range(0, count, size) || !is_range(grads, count, size) || (count && grads < count))
+        return refuse(PyExc_ValueError, "step: parameters or gradients that lie outside the "
+                                        "buffer.");
     double *columns[MOST_COLUMNS] = {values, values + grads};
     Py_buffer steps;
     if (get_buffer(clock, &steps, 'q', 1, "the clock"))
         return -1;
-    int result = -1;
-    if (length_of(&steps) != 1)
-        PyErr_SetString(PyExc_ValueError, "step: the clock has another length.");
-    else
-        result = apply_formula(formula, machine->isa, count, columns, 2, state, settings);
+    int result = length_of(&steps) == 1
+                     ? apply_formula(formula, machine->isa, count, columns, 2, state, settings)
+                     : refuse(PyExc_ValueError, "step: the clock has another length.");
     if (!result)
         ++*(int64_t *)steps.buf;
     PyBuffer_Release(&steps);
@@ -144,24 +124,23 @@ PyObject *machine_step(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (count != 4 || !(args[3] == Py_None || PyTuple_Check(args[3])))
         return PyErr_Format(PyExc_TypeError, "step(values, inputs, guards, update)");
     Py_buffer view;
-    Guards guards;
+    Slots guards = {0};
     if (get_values(machine, args[0], &view))
         return NULL;
     double *values = view.buf;
     long failed = -1;
     int result = get_guards(args[2], &guards, machine->plan.size);
-    if (!result) {
+    if (!result)
         result = copy_inputs(values, machine->plan.size, args[1]);
-        if (!result)
-            result = run_once(machine, values);
-        if (!result)
-            failed = failed_guard(&guards, values, 1, 0);
-        if (!result && failed < 0 && !is_finite(machine, values, 1))
-            failed = NOT_FINITE;
-        if (!result && failed == -1 && args[3] != Py_None)
-            result = update(machine, values, args[3]);
-        release_guards(&guards);
-    }
+    if (!result)
+        result = run_once(machine, values);
+    if (!result)
+        failed = failed_guard(&guards, values, 1, 0);
+    if (!result && failed < 0 && !is_finite(machine, values, 1))
+        failed = NOT_FINITE;
+    if (!result && failed == -1 && args[3] != Py_None)
+        result = update(machine, values, args[3]);
+    release_slots(&guards);
     PyBuffer_Release(&view);
     return result ? NULL : PyLong_FromLong(failed);
 }

@@ -1,4 +1,4 @@
-/* Writes the stream of a program; stream.h has its form. Start at `write_stream`. */
+/* Writes the stream of a program; program.h has its form. Start at `write_stream`. */
 
 #include "program.h"
 
@@ -214,7 +214,6 @@ static int write_general(Stream *s, long number)
     return 1;
 }
 
-/* Write the stream of a program; -1 if there is no memory. */
 int write_stream(Stream *s, const Instruction *instructions, long count)
 {
     for (long k = 0; k < count; k++) {

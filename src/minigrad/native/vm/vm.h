@@ -17,8 +17,9 @@ enum { MOST_COLUMNS = 16, MOST_REGISTERS = 256, PIECE = 128 };
 typedef struct {
     int columns, settings, constants, uniform, count;
     int loop; /* the number of the loop that was built for it, or -1 */
-    int32_t *rows, results[MOST_COLUMNS];
-    double *numbers, *scratch; /* the constants; PIECE numbers for each register but columns */
+    int32_t rows[4 * MOST_REGISTERS], results[MOST_COLUMNS];
+    double numbers[MOST_REGISTERS]; /* the constants */
+    double *scratch;                /* PIECE numbers for each register but columns */
 } Formula;
 
 typedef struct {
@@ -42,7 +43,7 @@ typedef struct {
     Plan plan;
     const Isa *isa;
     double *scratch; /* of one run; a second run at the same time makes its own */
-    int busy;
+    int busy;        /* runs that have released the global lock */
     int64_t *finite; /* pairs: ranges of slots, the end excluded, whose numbers must be finite */
     long finite_count;
 } Machine;
@@ -55,14 +56,16 @@ double *aligned(size_t count);
 /* Whether all numbers that must be finite are; slots are `lanes` numbers apart. */
 int is_finite(const Machine *machine, const double *values, long lanes);
 
-/* These return -1 with an exception set if something is wrong. A view that could not be had, or is
-   all zero, may be released as well. */
+/* These return -1 with an exception set if something is wrong; `refuse` sets one and does the same.
+   A view that could not be had, or is all zero, may be released as well. */
+
+int refuse(PyObject *exception, const char *format, ...);
 
 /* Get a contiguous buffer of doubles ('d') or of 32- or 64-bit integers ('i', 'q'). */
 int get_buffer(PyObject *from, Py_buffer *view, char kind, int writable, const char *what);
 int get_values(Machine *machine, PyObject *from, Py_buffer *view);
 int run_once(Machine *machine, double *values);
-void raise_fault(const Fault *fault);
+PyObject *raise_fault(const Fault *fault); /* returns NULL */
 
 static inline long length_of(const Py_buffer *view)
 {
@@ -88,16 +91,20 @@ int apply_formula(PyObject *formula, const Isa *isa, long count, double **column
 PyObject *machine_step(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* Slots, and the numbers that must be found there after a run. */
+/* Slots, and a number for each: what a guard must find there after a run, or a total over rows. */
 typedef struct {
-    Py_buffer slots, numbers;
+    Py_buffer slot_view, number_view;
+    const int64_t *slots;
+    double *numbers;
     long count;
-} Guards;
+} Slots;
 
-int get_guards(PyObject *from, Guards *guards, long size);
-void release_guards(Guards *guards);
+int get_slots(PyObject *slots, PyObject *numbers, int writable, Slots *found, long size,
+              const char *what);
+int get_guards(PyObject *pair, Slots *guards, long size); /* of None, there are none */
+void release_slots(Slots *slots);
 
 /* The first guard that fails, or -1; `lane` of lanes, slots being `lanes` apart. */
-long failed_guard(const Guards *guards, const double *values, long lanes, long lane);
+long failed_guard(const Slots *guards, const double *values, long lanes, long lane);
 
 #endif
