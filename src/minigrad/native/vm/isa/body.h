@@ -14,33 +14,33 @@ typedef double ISA(vec) __attribute__((vector_size(8 * LANES), aligned(8), may_a
 typedef double ISA(vec4) __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double ISA(vec2) __attribute__((vector_size(16), aligned(8), may_alias));
 
-/* Do BODY(T, …) for elements e … of n: whole vectors, then halves, then one by one. */
-#define SWEEP_WITH(n, BODY, ...)                           \
+/* Do a statement for elements e … of n, as many as a T has: vectors, then halves, then singles. */
+#define AS(type, ...)                                      \
+    do {                                                   \
+        typedef type T;                                    \
+        __VA_ARGS__;                                       \
+        e += sizeof(T) / sizeof(double);                   \
+    } while (0)
+#define SWEEP(n, ...)                                      \
     do {                                                   \
         long e = 0;                                        \
-        for (; e + LANES <= (n); e += LANES)               \
-            BODY(ISA(vec), __VA_ARGS__);                   \
-        if (LANES > 4 && (n) - e >= 4) {                   \
-            BODY(ISA(vec4), __VA_ARGS__);                  \
-            e += 4;                                        \
-        }                                                  \
-        if (LANES > 2 && (n) - e >= 2) {                   \
-            BODY(ISA(vec2), __VA_ARGS__);                  \
-            e += 2;                                        \
-        }                                                  \
-        for (; e < (n); e++)                               \
-            BODY(double, __VA_ARGS__);                     \
+        while (e + LANES <= (n))                           \
+            AS(ISA(vec), __VA_ARGS__);                     \
+        if (LANES > 4 && (n) - e >= 4)                     \
+            AS(ISA(vec4), __VA_ARGS__);                    \
+        if (LANES > 2 && (n) - e >= 2)                     \
+            AS(ISA(vec2), __VA_ARGS__);                    \
+        while (e < (n))                                    \
+            AS(double, __VA_ARGS__);                       \
     } while (0)
-#define WITH_TYPE(T, BODY) BODY(T)
-#define SWEEP(n, BODY) SWEEP_WITH(n, WITH_TYPE, BODY)
-#define AT(T, p) (*(T *)((p) + e))
-#define OF(T, p) (*(const T *)((p) + e))
+#define AT(p) (*(T *)((p) + e))
+#define OF(p) (*(const T *)((p) + e))
 
 /* Term t of a sum: a vector of numbers, or a vector and a scalar or two vectors multiplied. */
-#define TERM(T) OF(T, p + t * sa)
-#define TERM_BY_SCALAR(T) (OF(T, p + t * sa) * q[t * sb])
-#define SCALAR_BY_TERM(T) (p[t * sa] * OF(T, q + t * sb))
-#define TERM_BY_TERM(T) (OF(T, p + t * sa) * OF(T, q + t * sb))
+#define TERM OF(p + t * sa)
+#define TERM_BY_SCALAR (OF(p + t * sa) * q[t * sb])
+#define SCALAR_BY_TERM (p[t * sa] * OF(q + t * sb))
+#define TERM_BY_TERM (OF(p + t * sa) * OF(q + t * sb))
 
 /* ---- operands ---- */
 
@@ -49,6 +49,13 @@ static ALWAYS long ISA(start)(const Ref *r, const Instruction *c, long i0, long 
     if (r->form == AFFINE)
         return r->base + i0 * r->s0 + i1 * r->s1;
     return r->base + r->index[(i0 * c->d1 + i1) * (r->form == CELLS ? c->d2 : 1)];
+}
+
+static ALWAYS long ISA(cell)(const Ref *r, const Instruction *c, long i0, long i1, long i2)
+{
+    if (r->form == CELLS)
+        return r->base + r->index[(i0 * c->d1 + i1) * c->d2 + i2];
+    return ISA(start)(r, c, i0, i1) + i2 * r->s2;
 }
 
 static void ISA(splat)(double *out, double x, long n)
@@ -124,10 +131,9 @@ static void ISA(call)(const Instruction *c, long n, double *out, const double *c
         ISA(vjp)(c->op, c->which, n, out, p[1], p[2], p[3], p[4], p[5]);
 }
 
-#define ADD_VECTOR(T) AT(T, out) += OF(T, x)
 static void ISA(add_to)(double *out, const double *x, long n)
 {
-    SWEEP(n, ADD_VECTOR);
+    SWEEP(n, AT(out) += OF(x));
 }
 
 static void ISA(kernel)(const Instruction *c, double *v, double *scratch)
@@ -173,25 +179,6 @@ static void ISA(kernel)(const Instruction *c, double *v, double *scratch)
         }
 }
 
-/* ---- rows at an index that the program computed ---- */
-
-static ALWAYS long ISA(checked_row)(double index, const Instruction *c, Fault *fault)
-{
-    const long k = c->d2;
-    if (!(index >= -(double)k && index < (double)k) || index != (double)(long)index) {
-        fault->kind = c->kind, fault->index = index, fault->rows = k;
-        return -1;
-    }
-    return index < 0 ? (long)index + k : (long)index;
-}
-
-static ALWAYS long ISA(cell)(const Ref *r, const Instruction *c, long i0, long i1, long t)
-{
-    if (r->form == CELLS)
-        return r->base + r->index[(i0 * c->d1 + i1) * c->d2 + t];
-    return ISA(start)(r, c, i0, i1) + t * r->s2;
-}
-
 /* ---- programs ---- */
 
 #include "sums.h"
@@ -209,7 +196,7 @@ static int ISA(all_finite)(long n, const double *x)
     ISA(bits) rest = {0};
     long e = 0;
     for (; e + LANES <= n; e += LANES)
-        rest |= (ISA(bits))(OF(ISA(vec), x) - OF(ISA(vec), x));
+        rest |= (ISA(bits))(*(const ISA(vec) *)(x + e) - *(const ISA(vec) *)(x + e));
     int64_t any = 0;
     for (int j = 0; j < LANES; j++)
         any |= rest[j];
@@ -225,12 +212,12 @@ static void ISA(formula_rows)(const Formula *f, long n, int first, int last, con
     const int32_t *row = f->rows + 4 * first;
     for (int k = first; k < last; k++, row += 4)
         ISA(map)(row[0], n, f->scratch + (f->settings + f->constants + k) * PIECE, r[row[1]],
-                    r[row[2]], r[row[3]]);
+                 r[row[2]], r[row[3]]);
 }
 
 /* Move the columns, in place: in one loop if there is one, else row by row, piece by piece. */
 static void ISA(formula)(const Formula *f, long count, double *const *columns,
-                            const double *settings)
+                         const double *settings)
 {
     if (f->loop >= 0) {
         ISA(built_formula)(f->loop, count, columns, settings);

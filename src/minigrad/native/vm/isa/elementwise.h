@@ -1,56 +1,38 @@
 /* Arithmetic element by element, without kernels, part of body.h: = a, = -a, = a + b, = a - b,
    = a*b, += a, -= a, += a*b, and = number. */
 
-#define ELEMENTWISE_COPY(T) AT(T, out) = OF(T, a)
-#define ELEMENTWISE_NEG(T) AT(T, out) = -OF(T, a)
-#define ELEMENTWISE_ADD_TO(T) AT(T, out) += OF(T, a)
-#define ELEMENTWISE_SUB_FROM(T) AT(T, out) -= OF(T, a)
-#define ELEMENTWISE_ADD(T) AT(T, out) = LEFT(T) + RIGHT(T)
-#define ELEMENTWISE_SUB(T) AT(T, out) = LEFT(T) - RIGHT(T)
-#define ELEMENTWISE_MUL(T) AT(T, out) = LEFT(T) * RIGHT(T)
-#define ELEMENTWISE_MUL_ADD_TO(T) AT(T, out) += LEFT(T) * RIGHT(T)
-#define BINARY_CASES                                        \
-    case ADD: SWEEP(n, ELEMENTWISE_ADD); break;             \
-    case SUB: SWEEP(n, ELEMENTWISE_SUB); break;             \
-    case MUL: SWEEP(n, ELEMENTWISE_MUL); break;             \
-    default: SWEEP(n, ELEMENTWISE_MUL_ADD_TO); break
+#define BINARY_CASES(left, right)                           \
+    case ADD: SWEEP(n, AT(out) = left + right); break;      \
+    case SUB: SWEEP(n, AT(out) = left - right); break;      \
+    case MUL: SWEEP(n, AT(out) = left * right); break;      \
+    default: SWEEP(n, AT(out) += left * right); break
 
 /* All operands contiguous; b is not read by unary operations. */
 static ALWAYS void ISA(elementwise_flat)(int op, long n, double *out, const double *a,
                                          const double *b)
 {
-#define LEFT(T) OF(T, a)
-#define RIGHT(T) OF(T, b)
     switch (op) {
-    case COPY: SWEEP(n, ELEMENTWISE_COPY); break;
-    case NEG: SWEEP(n, ELEMENTWISE_NEG); break;
-    case ADD_TO: SWEEP(n, ELEMENTWISE_ADD_TO); break;
-    case SUB_FROM: SWEEP(n, ELEMENTWISE_SUB_FROM); break;
-    BINARY_CASES;
+    case COPY: SWEEP(n, AT(out) = OF(a)); break;
+    case NEG: SWEEP(n, AT(out) = -OF(a)); break;
+    case ADD_TO: SWEEP(n, AT(out) += OF(a)); break;
+    case SUB_FROM: SWEEP(n, AT(out) -= OF(a)); break;
+    BINARY_CASES(OF(a), OF(b));
     }
-#undef LEFT
 }
 
 /* One operand a scalar: the left, or the right. */
 static ALWAYS void ISA(elementwise_left)(int op, long n, double *out, double x, const double *b)
 {
-#define LEFT(T) x
     switch (op) {
-    BINARY_CASES;
+    BINARY_CASES(x, OF(b));
     }
-#undef LEFT
-#undef RIGHT
 }
 
 static ALWAYS void ISA(elementwise_right)(int op, long n, double *out, const double *a, double x)
 {
-#define LEFT(T) OF(T, a)
-#define RIGHT(T) x
     switch (op) {
-    BINARY_CASES;
+    BINARY_CASES(OF(a), x);
     }
-#undef LEFT
-#undef RIGHT
 }
 
 static const int ISA(without_add)[ELEMENTWISE_OPS] = {
@@ -60,12 +42,12 @@ static const int ISA(without_add)[ELEMENTWISE_OPS] = {
 
 /* Results that take terms from all turns of the middle loop: a vector of them at a time, in
    registers. Returns 0 if the operands have other strides. */
-#define ELEMENTWISE_SUM(T, TERM_OF)                        \
+#define ELEMENTWISE_SUM(TERM_T)                            \
     do {                                                   \
-        T total = OF(T, z);                                \
+        T total = OF(z);                                   \
         for (long t = 0; t < c->d1; t++)                   \
-            total += TERM_OF(T);                           \
-        AT(T, z) = total;                                  \
+            total += TERM_T;                               \
+        AT(z) = total;                                     \
     } while (0)
 
 static int ISA(elementwise_sum)(const Instruction *c, double *v, double *z)
@@ -86,11 +68,11 @@ static int ISA(elementwise_sum)(const Instruction *c, double *v, double *z)
         for (long k = 0; k < c->d2; k++)
             z[k] = o[k * out->s2];
         if (c->op == ADD_TO)
-            SWEEP_WITH(c->d2, ELEMENTWISE_SUM, TERM);
+            SWEEP(c->d2, ELEMENTWISE_SUM(TERM));
         else if (b->s2 == 0)
-            SWEEP_WITH(c->d2, ELEMENTWISE_SUM, TERM_BY_SCALAR);
+            SWEEP(c->d2, ELEMENTWISE_SUM(TERM_BY_SCALAR));
         else
-            SWEEP_WITH(c->d2, ELEMENTWISE_SUM, TERM_BY_TERM);
+            SWEEP(c->d2, ELEMENTWISE_SUM(TERM_BY_TERM));
         for (long k = 0; k < c->d2; k++)
             o[k * out->s2] = z[k];
     }
@@ -252,16 +234,10 @@ static void ISA(fill)(const Instruction *c, double *v)
 {
     const Ref *out = &c->r[0];
     for (long i0 = 0; i0 < c->d0; i0++)
-        for (long i1 = 0; i1 < c->d1; i1++) {
-            double *o = v + ISA(start)(out, c, i0, i1);
-            if (out->form == CELLS)
-                for (long e = 0; e < c->d2; e++)
-                    v[out->base + out->index[(i0 * c->d1 + i1) * c->d2 + e]] = c->number;
-            else if (out->s2 == 1)
-                ISA(splat)(o, c->number, c->d2);
+        for (long i1 = 0; i1 < c->d1; i1++)
+            if (out->form != CELLS && out->s2 == 1)
+                ISA(splat)(v + ISA(start)(out, c, i0, i1), c->number, c->d2);
             else
-                for (long e = 0; e < c->d2; e++)
-                    o[e * out->s2] = c->number;
-        }
+                for (long i2 = 0; i2 < c->d2; i2++)
+                    v[ISA(cell)(out, c, i0, i1, i2)] = c->number;
 }
-

@@ -62,32 +62,29 @@ static ALWAYS ISA(Terms) ISA(terms_of)(const Ref *r, const double *v, long lanes
     return (ISA(Terms)){v + slot * lanes, r->s2 * lanes, NULL};
 }
 
-#define LANE_AT(x) ((x)->first + ((x)->index ? (x)->index[t] * lanes : t * (x)->stride))
-#define LANE_TERM(T) OF(T, LANE_AT(a))
-#define LANE_PRODUCT(T) (OF(T, LANE_AT(a)) * OF(T, LANE_AT(b)))
-#define LANE_SUM(T, TERM_OF)                                               \
+#define LANE_TERM(x) OF((x)->first + ((x)->index ? (x)->index[t] * lanes : t * (x)->stride))
+#define LANE_SUM(TERM_T)                                                   \
     do {                                                                   \
         long t = 0;                                                        \
         T total;                                                           \
         if (start)                                                         \
-            total = OF(T, start);                                          \
+            total = OF(start);                                             \
         else                                                               \
-            total = TERM_OF(T), t = 1;                                     \
+            total = TERM_T, t = 1;                                         \
         for (; t < terms; t++)                                             \
-            total += TERM_OF(T);                                           \
+            total += TERM_T;                                               \
         if (adds)                                                          \
-            AT(T, out) += total;                                           \
-        else                                                               \
-            AT(T, out) = total;                                            \
+            total = OF(out) + total;                                       \
+        AT(out) = total;                                                   \
     } while (0)
 
 static void ISA(lanes_sum)(long lanes, long terms, double *out, const double *start,
                            const ISA(Terms) *a, const ISA(Terms) *b, int adds)
 {
     if (b)
-        SWEEP_WITH(lanes, LANE_SUM, LANE_PRODUCT);
+        SWEEP(lanes, LANE_SUM(LANE_TERM(a) * LANE_TERM(b)));
     else
-        SWEEP_WITH(lanes, LANE_SUM, LANE_TERM);
+        SWEEP(lanes, LANE_SUM(LANE_TERM(a)));
 }
 
 static void ISA(lanes_total)(const Instruction *c, double *v, long lanes)
@@ -109,22 +106,22 @@ static void ISA(lanes_total)(const Instruction *c, double *v, long lanes)
 }
 
 /* Four results that share a factor: it is read once for all of them. */
-#define LANE_TILE(T)                                                       \
+#define LANE_TILE                                                          \
     do {                                                                   \
-        T x = OF(T, a);                                                    \
-        T sum0 = x * OF(T, b[0]), sum1 = x * OF(T, b[1]);                  \
-        T sum2 = x * OF(T, b[2]), sum3 = x * OF(T, b[3]);                  \
+        T x = OF(a);                                                       \
+        T sum0 = x * OF(b[0]), sum1 = x * OF(b[1]);                        \
+        T sum2 = x * OF(b[2]), sum3 = x * OF(b[3]);                        \
         if (start[0]) {                                                    \
-            sum0 = OF(T, start[0]) + sum0, sum1 = OF(T, start[1]) + sum1;  \
-            sum2 = OF(T, start[2]) + sum2, sum3 = OF(T, start[3]) + sum3;  \
+            sum0 = OF(start[0]) + sum0, sum1 = OF(start[1]) + sum1;        \
+            sum2 = OF(start[2]) + sum2, sum3 = OF(start[3]) + sum3;        \
         }                                                                  \
         for (long t = 1; t < terms; t++) {                                 \
-            x = OF(T, a + t * sa);                                         \
-            sum0 += x * OF(T, b[0] + t * sb), sum1 += x * OF(T, b[1] + t * sb); \
-            sum2 += x * OF(T, b[2] + t * sb), sum3 += x * OF(T, b[3] + t * sb); \
+            x = OF(a + t * sa);                                            \
+            sum0 += x * OF(b[0] + t * sb), sum1 += x * OF(b[1] + t * sb);  \
+            sum2 += x * OF(b[2] + t * sb), sum3 += x * OF(b[3] + t * sb);  \
         }                                                                  \
-        AT(T, out[0]) = sum0, AT(T, out[1]) = sum1;                        \
-        AT(T, out[2]) = sum2, AT(T, out[3]) = sum3;                        \
+        AT(out[0]) = sum0, AT(out[1]) = sum1;                              \
+        AT(out[2]) = sum2, AT(out[3]) = sum3;                              \
     } while (0)
 
 static void ISA(lanes_tile)(long lanes, long terms, double *const out[4],
@@ -183,6 +180,16 @@ static void ISA(lanes_largest)(const Instruction *c, double *v, long lanes, doub
         }
 }
 
+/* The row that the program computed an index of; -1, and what is wrong, if there is none. */
+static ALWAYS long ISA(checked_row)(double index, const Instruction *c, Fault *fault)
+{
+    const long rows = c->d2;
+    if (index >= -(double)rows && index < (double)rows && index == (double)(long)index)
+        return index < 0 ? (long)index + rows : (long)index;
+    *fault = (Fault){c->kind, index, rows};
+    return -1;
+}
+
 static ALWAYS int ISA(lanes_indexed)(const Instruction *c, double *v, const long lanes,
                                      Fault *fault)
 {
@@ -204,11 +211,6 @@ static ALWAYS int ISA(lanes_indexed)(const Instruction *c, double *v, const long
             }
         }
     return 0;
-}
-
-static int ISA(indexed)(const Instruction *c, double *v, Fault *fault)
-{
-    return ISA(lanes_indexed)(c, v, 1, fault);
 }
 
 static int ISA(run_lanes)(const Plan *plan, double *v, long lanes, double *scratch, Fault *fault)

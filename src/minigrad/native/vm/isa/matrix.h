@@ -16,7 +16,6 @@ static ALWAYS void ISA(tile)(const int rows, const int vectors, long terms, cons
                              long si, double *out, long oi)
 {
     ISA(vec) sum[4][4];
-    long k = 0;
 #pragma GCC unroll 4
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
@@ -25,7 +24,7 @@ static ALWAYS void ISA(tile)(const int rows, const int vectors, long terms, cons
                 sum[i][j] = *(const ISA(vec) *)(start + i * si + j * LANES);
             else
                 sum[i][j] = a[i * ai] * *(const ISA(vec) *)(b + j * LANES);
-    for (k = start ? 0 : 1; k < terms; k++) {
+    for (long k = start ? 0 : 1; k < terms; k++) {
         ISA(vec) right[4];
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++)

@@ -1,4 +1,4 @@
-/* A run for one row of data, part of body.h: interprets a stream, whose form stream.h tells: short
+/* A run for one row of data, part of body.h: interprets a stream, whose form program.h tells: short
    instructions, and general ones between them. `run` is where to start. */
 
 /* A vector of operands; loaded one by one into it, as the processor is slow to read in one piece
@@ -90,7 +90,7 @@ static __attribute__((noinline)) int ISA(run_general)(const Instruction *c, doub
     case MAX:
     case ARGMAX: ISA(largest)(c, v, scratch); break;
     case FILL: ISA(fill)(c, v); break;
-    default: return ISA(indexed)(c, v, fault);
+    default: return ISA(lanes_indexed)(c, v, 1, fault);
     }
     return 0;
 }

@@ -3,17 +3,17 @@
    dependent additions then overlap. */
 
 /* Contiguous rows, in vectors. */
-#define ROWS_SUM(T, TERM_OF)                                               \
+#define ROWS_SUM(TERM_T)                                                   \
     do {                                                                   \
         long t = 0;                                                        \
-        T total = TERM_OF(T);                                              \
+        T total = TERM_T;                                                  \
         if (one)                                                           \
             total = *from + total;                                         \
         else if (from)                                                     \
-            total = OF(T, from) + total;                                   \
+            total = OF(from) + total;                                      \
         for (t = 1; t < terms; t++)                                        \
-            total += TERM_OF(T);                                           \
-        AT(T, o) = total;                                                  \
+            total += TERM_T;                                               \
+        AT(o) = total;                                                     \
     } while (0)
 
 static int ISA(contiguous)(const Ref *r, int one)
@@ -35,13 +35,13 @@ static int ISA(by_rows)(const Instruction *c, double *v)
         const double *from = start ? v + ISA(start)(start, c, i0, 0) : NULL;
         const double *p = v + ISA(start)(a, c, i0, 0), *q = v + ISA(start)(b, c, i0, 0);
         if (c->kind == SUM)
-            SWEEP_WITH(c->d1, ROWS_SUM, TERM);
+            SWEEP(c->d1, ROWS_SUM(TERM));
         else if (a->s1 == 0)
-            SWEEP_WITH(c->d1, ROWS_SUM, SCALAR_BY_TERM);
+            SWEEP(c->d1, ROWS_SUM(SCALAR_BY_TERM));
         else if (b->s1 == 0)
-            SWEEP_WITH(c->d1, ROWS_SUM, TERM_BY_SCALAR);
+            SWEEP(c->d1, ROWS_SUM(TERM_BY_SCALAR));
         else
-            SWEEP_WITH(c->d1, ROWS_SUM, TERM_BY_TERM);
+            SWEEP(c->d1, ROWS_SUM(TERM_BY_TERM));
     }
     return 1;
 }

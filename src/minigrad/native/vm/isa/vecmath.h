@@ -1,11 +1,7 @@
 /* Mathematics on vectors of LANES doubles, without tables and almost without branches.
 
-   This text is included once per instruction set, by the kernels that are made from the op table.
-   Before it, the including file includes <math.h>, and on x86 <immintrin.h>; then it selects the
-   instruction set and defines
-
-     ISA(name)  the name with a suffix of its own, such as name##_avx512
-     LANES         8 (AVX-512 F and DQ), 4 (AVX2 and FMA), or 2 (what every machine has)
+   Included once per instruction set (isas.c), by the kernels that are made from the op table: LANES
+   is 8 (AVX-512 F and DQ), 4 (AVX2 and FMA), or 2 (what every machine has).
 
    Every function gives what the C library gives at special values (nan, infinities, both zeros) and
    is at most 1.5 units in the last place from the true value elsewhere, subnormal numbers included.
@@ -51,14 +47,6 @@ typedef double W __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 #define FMA(a, b, c) ISA(fma)(a, b, c)
 
 INLINE V ISA(select)(M mask, V a, V b) { return (V)((mask & (M)a) | (~mask & (M)b)); }
-
-INLINE int ISA(any)(M mask)
-{
-    long long found = 0;
-    for (int k = 0; k < LANES; k++)
-        found |= mask[k];
-    return found != 0;
-}
 
 /* Whether some lane is not set, which the compiler is to take for unlikely. */
 INLINE int ISA(misses)(M mask)
@@ -334,13 +322,13 @@ INLINE V ISA(sin)(V x)
 {
     const V size = ISA(fabs)(x), near = ISA(sin_near)(x, 0);
     const V y = SELECT((M)(size < SPLAT(0x1p-27)), x, near);
-    return ISA(any)(~(M)(size <= SPLAT(1e5))) ? ISA(sin_far)(x, y) : y;
+    return ISA(misses)((M)(size <= SPLAT(1e5))) ? ISA(sin_far)(x, y) : y;
 }
 
 INLINE V ISA(cos)(V x)
 {
     const V y = ISA(sin_near)(x, 1);
-    return ISA(any)(~(M)(ISA(fabs)(x) <= SPLAT(1e5))) ? ISA(cos_far)(x, y) : y;
+    return ISA(misses)((M)(ISA(fabs)(x) <= SPLAT(1e5))) ? ISA(cos_far)(x, y) : y;
 }
 
 /* ---- the error function ---------------------------------------------------------------------- */
@@ -382,7 +370,7 @@ INLINE V ISA(erfc)(V x)
 INLINE V ISA(pow)(V x, V n)
 {
     const double power = n[0];
-    if (!ISA(any)((M)(n != SPLAT(power)))) {
+    if (!ISA(misses)((M)(n == SPLAT(power)))) {
         if (power == 2.0)
             return x * x;
         if (power == 1.0)
@@ -395,7 +383,7 @@ INLINE V ISA(pow)(V x, V n)
             return SELECT((M)(x == SPLAT(-INFINITY)), -x, ISA(sqrt)(x + 0.0));
 #if FUSED
         const V size = ISA(fabs)(x), square = x * x;
-        const int calm = !ISA(any)(~((M)(size > SPLAT(0x1p-300)) & (M)(size < SPLAT(0x1p300))));
+        const int calm = !ISA(misses)((M)(size > SPLAT(0x1p-300)) & (M)(size < SPLAT(0x1p300)));
         if (calm && power == 3.0)
             return FMA(square, x, -(ISA(remainder)(square, x, x) * x));
         if (calm && power == -2.0)
