@@ -3,7 +3,7 @@
 cimport cython
 cimport minigrad_codes as codes
 
-from .core.node cimport Node, Extras
+from .core.node cimport Node, Extras, _this_thread
 
 ctypedef double (*value_rule1)(object, double) noexcept
 ctypedef double (*value_rule2)(object, double, double) noexcept
@@ -29,12 +29,6 @@ cdef extern from "nodes/slab.h":
 cdef int HAS_EXTRAS
 cdef dict open_blocks
 cdef list writebacks
-
-cdef extern from "pythread.h":
-    unsigned long PyThread_get_thread_ident()
-
-cdef inline unsigned long _this_thread():
-    return PyThread_get_thread_ident()
 cdef object ieee
 
 cdef class Value(Node):

@@ -1,8 +1,10 @@
 # C types for backward.py; see there.
 
 cimport cython
+from cpython.bytearray cimport PyByteArray_FromStringAndSize
+from libc.string cimport memset
 
-from .node cimport Extras, Gradients, Node, numbers_in
+from .node cimport Extras, Gradients, Node, numbers_in, _this_thread
 
 cdef dict open_blocks
 cdef list writebacks
@@ -11,22 +13,11 @@ cdef unsigned long _owner
 cdef long long _epoch
 cdef int HAS_EXTRAS
 
-cdef extern from "pythread.h":
-    unsigned long PyThread_get_thread_ident()
-
-cdef inline unsigned long _this_thread():
-    return PyThread_get_thread_ident()
-
 @cython.locals(first="long long", second="long long", listed="long long", done="long long",
                order=list, path=list, lists=list, mark="long long", has_extras=int, count=int,
                node=Node, below=Node, operand=Node, a=Node, b=Node, p=Node, q=Node,
                extras=Extras)
 cpdef list _postorder(Node root)
-
-cdef extern from "Python.h":
-    object PyByteArray_FromStringAndSize(const char *start, Py_ssize_t bytes)
-
-from libc.string cimport memset
 
 cdef inline bytearray new_buffer(Py_ssize_t count):
     cdef bytearray buffer = PyByteArray_FromStringAndSize(NULL, count * sizeof(double))

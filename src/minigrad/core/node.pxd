@@ -2,6 +2,7 @@
 
 cimport cython
 cimport minigrad_codes as codes
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 
 cdef class Extras:
     cdef public object label, op, operands, partials, prev, given, source, custom_backward
@@ -25,10 +26,6 @@ cdef class Gradients:
 
     cpdef bint write(self, Node node, double number) except -1
 
-cdef extern from "Python.h":
-    char *PyByteArray_AS_STRING(object buffer)
-    Py_ssize_t PyByteArray_GET_SIZE(object buffer)
-
 cdef inline double *numbers_in(bytearray buffer) noexcept:
     return <double *>PyByteArray_AS_STRING(buffer)
 
@@ -36,6 +33,9 @@ cdef inline Py_ssize_t count_in(bytearray buffer) except -1:
     if buffer is None:
         raise TypeError("a buffer of gradients is a bytearray, not None.")
     return PyByteArray_GET_SIZE(buffer) // <Py_ssize_t>sizeof(double)
+
+cdef extern from "pythread.h":
+    unsigned long _this_thread "PyThread_get_thread_ident"()
 
 cdef int _CODE
 cdef dict open_blocks

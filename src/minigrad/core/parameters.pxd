@@ -4,9 +4,9 @@ cimport cython
 
 from .node cimport Node
 
-cdef extern from "nodes/parameters.h":
-    void *item_at(object values, Py_ssize_t k)
-    void *of_kind(object values, Py_ssize_t k, void **known, object kind)
+cdef extern from "Python.h":  # items of tuples, borrowed
+    void *PyTuple_GET_ITEM(object values, Py_ssize_t k)
+    void *Py_TYPE(void *item)
 
 @cython.locals(found=list)
 cdef list _listed(values, what)
@@ -37,9 +37,11 @@ cdef inline int copy_fields(tuple values, double[::1] x, int which) except -1:
         return 0
     cdef double *p = &x[0]
     for k in range(len(values)):
-        node = of_kind(values, k, &known, Node)
-        if node is NULL:
-            raise TypeError("only Values have numbers to read or write.")
+        node = PyTuple_GET_ITEM(values, k)
+        if Py_TYPE(node) != known:  # nearly all are of one class
+            if not isinstance(<object>node, Node):
+                raise TypeError("only Values have numbers to read or write.")
+            known = Py_TYPE(node)
         if which == 0:
             p[k] = (<Node>node)._data
         elif which == 1:
@@ -48,17 +50,15 @@ cdef inline int copy_fields(tuple values, double[::1] x, int which) except -1:
             (<Node>node)._grad = p[k]
     return 0
 
-cdef inline void read_nodes(tuple values, double *x) noexcept:
-    cdef Py_ssize_t k
-    for k in range(len(values)):
-        x[k] = (<Node>item_at(values, k))._data
-
 cdef inline int read_fields(tuple values, double[::1] x) except -1:
     cdef Py_ssize_t k
     if values is None or x.shape[0] < len(values):
         raise IndexError("fewer numbers than Values.")
-    if values:
-        read_nodes(values, &x[0])
+    if not values:
+        return 0
+    cdef double *p = &x[0]
+    for k in range(len(values)):
+        p[k] = (<Node>PyTuple_GET_ITEM(values, k))._data
     return 0
 
 @cython.final

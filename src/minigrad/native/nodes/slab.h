@@ -72,19 +72,16 @@ static inline void track_like(PyObject *o, PyObject *operand)
 typedef struct Chunk {
     struct Chunk *next, *previous; /* in the list of chunks that have room */
     void *holes;                   /* freed pieces, each pointing to the next */
-    char *fresh, *end;             /* the part that was never used since the chunk was empty */
+    char *fresh;                   /* from here on, never used since the chunk was empty */
     size_t used;
     int listed;
 } Chunk;
 
 static Chunk *with_room = NULL;
-static size_t piece_bytes = 0;
-static size_t empty_chunks = 0;
+static size_t piece_bytes = 0, empty_chunks = 0;
 
 #define HEADER_BYTES ((size_t)64)
 #define GC_BYTES (2 * sizeof(uintptr_t))
-
-static Chunk *chunk_of(void *piece) { return (Chunk *)((uintptr_t)piece & ~(CHUNK_BYTES - 1)); }
 
 static void chunk_list(Chunk *chunk)
 {
@@ -116,9 +113,8 @@ static Chunk *chunk_map(void)
 {
     char *got = (char *)mmap(NULL, 2 * CHUNK_BYTES, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    char *start;
     if (got == (char *)MAP_FAILED) return NULL;
-    start = (char *)(((uintptr_t)got + CHUNK_BYTES - 1) & ~(CHUNK_BYTES - 1));
+    char *start = (char *)(((uintptr_t)got + CHUNK_BYTES - 1) & ~(CHUNK_BYTES - 1));
     if (start > got) munmap(got, (size_t)(start - got));
     munmap(start + CHUNK_BYTES, (size_t)(got + CHUNK_BYTES - start));
     return (Chunk *)start;
@@ -127,32 +123,26 @@ static Chunk *chunk_map(void)
 static void *piece_take(void)
 {
     Chunk *chunk = with_room;
-    void *piece;
     if (chunk == NULL) {
         chunk = chunk_map();
         if (chunk == NULL) return NULL;
         chunk_reset(chunk);
-        chunk->end = (char *)chunk + CHUNK_BYTES;
         chunk_list(chunk);
         empty_chunks++;
     }
     if (chunk->used++ == 0) empty_chunks--;
-    if (chunk->holes != NULL) {
-        piece = chunk->holes;
-        ASAN_UNPOISON_MEMORY_REGION(piece, piece_bytes);
-        chunk->holes = *(void **)piece;
-    } else {
-        piece = chunk->fresh;
-        ASAN_UNPOISON_MEMORY_REGION(piece, piece_bytes);
-        chunk->fresh += piece_bytes;
-    }
-    if (chunk->holes == NULL && chunk->fresh + piece_bytes > chunk->end) chunk_unlist(chunk);
+    void *piece = chunk->holes != NULL ? chunk->holes : chunk->fresh;
+    ASAN_UNPOISON_MEMORY_REGION(piece, piece_bytes);
+    if (chunk->holes != NULL) chunk->holes = *(void **)piece;
+    else chunk->fresh += piece_bytes;
+    if (chunk->holes == NULL && chunk->fresh + piece_bytes > (char *)chunk + CHUNK_BYTES)
+        chunk_unlist(chunk);
     return piece;
 }
 
 static void piece_give(void *piece)
 {
-    Chunk *chunk = chunk_of(piece);
+    Chunk *chunk = (Chunk *)((uintptr_t)piece & ~(CHUNK_BYTES - 1));
     if (--chunk->used == 0) {
         if (empty_chunks >= CHUNKS_IN_RESERVE) {
             if (chunk->listed) chunk_unlist(chunk);
@@ -172,13 +162,11 @@ static void piece_give(void *piece)
 
 static PyObject *node_alloc(PyTypeObject *type, Py_ssize_t items)
 {
-    char *piece;
-    PyObject *o;
     if (type != node_type) return PyType_GenericAlloc(type, items);
-    piece = (char *)piece_take();
+    char *piece = (char *)piece_take();
     if (piece == NULL) return PyErr_NoMemory();
     memset(piece, 0, GC_BYTES + (size_t)type->tp_basicsize);
-    o = (PyObject *)(piece + GC_BYTES);
+    PyObject *o = (PyObject *)(piece + GC_BYTES);
 #ifdef Py_REF_DEBUG
     PyObject_Init(o, type);
 #else
@@ -193,11 +181,6 @@ static void node_free(void *o)
 {
     slab_alive--;
     piece_give((char *)o - GC_BYTES);
-}
-
-static void prepare_slab(PyTypeObject *type)
-{
-    piece_bytes = ((size_t)type->tp_basicsize + GC_BYTES + 7) & ~(size_t)7;
 }
 
 #else
@@ -218,8 +201,6 @@ static void node_free(void *o)
     PyObject_GC_Del(o);
 }
 
-static void prepare_slab(PyTypeObject *type) { (void)type; }
-
 #endif
 
 /* Make a node with its operands in place; all its numbers are 0. */
@@ -227,12 +208,9 @@ static inline PyObject *make_node(PyObject *kind, PyObject *a, PyObject *b)
 {
     PyObject *o = node_alloc((PyTypeObject *)kind, 0);
     if (o == NULL) return NULL;
-    Py_INCREF(a);
-    Py_INCREF(b);
-    Py_INCREF(Py_None);
-    FIELD(o, place_a) = a;
-    FIELD(o, place_b) = b;
-    FIELD(o, place_extras) = Py_None;
+    FIELD(o, place_a) = Py_NewRef(a);
+    FIELD(o, place_b) = Py_NewRef(b);
+    FIELD(o, place_extras) = Py_NewRef(Py_None);
     track_like(o, a);
     track_like(o, b);
     return o;
@@ -305,12 +283,8 @@ static int node_traverse(PyObject *o, visitproc visit, void *arg)
 static int node_clear(PyObject *o)
 {
     const Py_ssize_t places[] = {place_a, place_b, place_extras};
-    for (int k = 0; k < 3; k++) {
-        PyObject *old = FIELD(o, places[k]);
-        Py_INCREF(Py_None);
-        FIELD(o, places[k]) = Py_None;
-        Py_DECREF(old);
-    }
+    for (int k = 0; k < 3; k++)
+        Py_SETREF(FIELD(o, places[k]), Py_NewRef(Py_None));
     Py_CLEAR(FIELD(o, place_attributes));
     return 0;
 }
@@ -327,7 +301,6 @@ static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t behind_l
                         Py_ssize_t attributes)
 {
     PyTypeObject *type = Py_TYPE(sample);
-    PyObject *descriptor;
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) { /* its instances would have to count it */
         PyErr_SetString(PyExc_ImportError, "minigrad: Value must be a static type");
         return -1;
@@ -344,11 +317,13 @@ static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t behind_l
                         "MINIGRAD_PURE=1 and report this");
         return -1;
     }
-    prepare_slab(type);
+#if MINIGRAD_SLAB
+    piece_bytes = ((size_t)type->tp_basicsize + GC_BYTES + 7) & ~(size_t)7;
+#endif
     type->tp_traverse = node_traverse;
     type->tp_clear = node_clear;
     type->tp_dictoffset = place_attributes;
-    descriptor = PyDescr_NewGetSet(type, attributes_of_node);
+    PyObject *descriptor = PyDescr_NewGetSet(type, attributes_of_node);
     if (descriptor == NULL || PyDict_SetItemString(type->tp_dict, "__dict__", descriptor) < 0)
         return -1;
     Py_DECREF(descriptor);

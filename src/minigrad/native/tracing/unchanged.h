@@ -3,21 +3,15 @@
 
 static int same_buffer(PyObject *now, PyObject *then)
 {
-    Py_buffer a, b;
-    if (PyObject_GetBuffer(now, &a, PyBUF_FORMAT | PyBUF_ND)) {
-        PyErr_Clear();
-        return 0;
-    }
-    if (PyObject_GetBuffer(then, &b, PyBUF_FORMAT | PyBUF_ND)) {
-        PyErr_Clear();
-        PyBuffer_Release(&a);
-        return 0;
-    }
-    int same = a.ndim == b.ndim && a.len == b.len && a.format && b.format && !strcmp(a.format, b.format);
+    Py_buffer a = {0}, b = {0};
+    int same = !PyObject_GetBuffer(now, &a, PyBUF_FORMAT | PyBUF_ND)
+               && !PyObject_GetBuffer(then, &b, PyBUF_FORMAT | PyBUF_ND) && a.ndim == b.ndim
+               && a.len == b.len && a.format && b.format && !strcmp(a.format, b.format);
+    PyErr_Clear(); /* what has no such buffer differs, and that is all */
     for (int k = 0; k < a.ndim && same; k++)
         same = a.shape[k] == b.shape[k];
     same = same && !memcmp(a.buf, b.buf, (size_t)a.len);
-    PyBuffer_Release(&a);
+    PyBuffer_Release(&a); /* of nothing, if there is none */
     PyBuffer_Release(&b);
     return same;
 }
@@ -25,13 +19,11 @@ static int same_buffer(PyObject *now, PyObject *then)
 /* Things without a format of their own, against their bytes. */
 static int same_bytes(PyObject *now, PyObject *then)
 {
-    Py_buffer a;
-    if (PyObject_GetBuffer(now, &a, PyBUF_SIMPLE)) {
-        PyErr_Clear();
-        return 0;
-    }
-    const int same = a.len == PyBytes_GET_SIZE(then)
+    Py_buffer a = {0};
+    const int same = !PyObject_GetBuffer(now, &a, PyBUF_SIMPLE)
+                     && a.len == PyBytes_GET_SIZE(then)
                      && !memcmp(a.buf, PyBytes_AS_STRING(then), (size_t)a.len);
+    PyErr_Clear();
     PyBuffer_Release(&a);
     return same;
 }
@@ -119,12 +111,9 @@ static int same_content(char way, PyObject *now, PyObject *then)
     PyObject **items = ((PyTupleObject *)then)->ob_item;
     const Py_ssize_t count = PyTuple_GET_SIZE(then);
     switch (way) {
-    case 'l':
-        /* An empty list has no items to point to. */
+    case 'l': /* an empty list has no items to point to */
         return PyList_Check(now) && PyList_GET_SIZE(now) == count
-               && (!count
-                   || !memcmp(((PyListObject *)now)->ob_item, items,
-                              (size_t)count * sizeof *items));
+               && (!count || !memcmp(((PyListObject *)now)->ob_item, items, count * sizeof *items));
     case 'd':
         return same_pairs(now, items, count);
     case 'a':
