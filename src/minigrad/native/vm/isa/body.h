@@ -19,7 +19,7 @@ typedef double ISA(vec2) __attribute__((vector_size(16), aligned(8), may_alias))
     do {                                                   \
         typedef type T;                                    \
         __VA_ARGS__;                                       \
-        e += sizeof(T) / sizeof(double);                   \
+        e += (long)(sizeof(T) / sizeof(double));           \
     } while (0)
 #define SWEEP(n, ...)                                      \
     do {                                                   \

@@ -74,8 +74,9 @@ static ALWAYS ISA(Terms) ISA(terms_of)(const Ref *r, const double *v, long lanes
         for (; t < terms; t++)                                             \
             total += TERM_T;                                               \
         if (adds)                                                          \
-            total = OF(out) + total;                                       \
-        AT(out) = total;                                                   \
+            AT(out) += total;                                              \
+        else                                                               \
+            AT(out) = total;                                               \
     } while (0)
 
 static void ISA(lanes_sum)(long lanes, long terms, double *out, const double *start,
