@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from ...core.native_or_pure import pure_is_asked
@@ -62,7 +64,28 @@ class Backend(Protocol):
         """Get a program ready to run."""
 
 
-_BACKENDS: dict[str, Backend] = {"native": native, "numpy": numpy}
+class _Later:
+    """A back end that needs a package of its own, which is loaded when somebody asks for it."""
+
+    def __init__(self, words: str, package: str, module: str) -> None:
+        self.words = words
+        self.missing = (
+            f"{words} is not installed. Install it with: python -m pip install 'minigrad[{package}]'"
+        )
+        self._package, self._module = package, module
+
+    def available(self) -> bool:
+        return find_spec(self._package) is not None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._module, __name__), name)
+
+
+_BACKENDS: dict[str, Backend] = {
+    "native": native,
+    "numpy": numpy,
+    "jax": _Later("JAX", "jax", ".jax.machine"),
+}
 
 
 def register(name: str, backend: Backend) -> None:

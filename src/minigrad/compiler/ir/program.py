@@ -9,8 +9,9 @@ pass; `printing` prints a program for people.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -81,6 +82,15 @@ class Update:
 
 
 @dataclass(frozen=True, eq=False)
+class Derivative:
+    """What a program with gradients computes, for back ends that differentiate by themselves."""
+
+    what: Literal["gradient", "jacobian", "hvp"]
+    of: Program  # the program without gradients
+    results: tuple[int, ...]  # of that program: the slots that are differentiated
+
+
+@dataclass(frozen=True, eq=False)
 class Program:
     """Instructions, the numbers they start from, and where to find what."""
 
@@ -94,9 +104,24 @@ class Program:
     adjoints: int = 0  # after `grad`: how far behind a slot its adjoint lies
     finite: tuple[tuple[int, int], ...] = ()  # ranges of slots, see `NOT_FINITE`
     update: Update | None = None  # an optimiser's step, after the guards
+    derivative: Derivative | None = None  # what `grad` and its like have made of which program
 
     def __str__(self) -> str:
         return text(self)
+
+    def digest(self) -> str:
+        """A hash of what it computes, the same in every process."""
+        found = hashlib.sha256(repr((self.size, self.inputs, self.parameters)).encode())
+        found.update(self.constants.tobytes())
+        for i in self.instructions:
+            found.update(repr((i.kind, i.shape, i.op, i.which, i.number, i.stores)).encode())
+            for ref in (*i.args, i.out):
+                strides = ref.inner, ref.outer_stride, ref.inner_stride, ref.term_stride
+                found.update(repr((ref.base, strides)).encode())
+                for index in (ref.rows, ref.cells):
+                    found.update(b"" if index is None else index.tobytes())
+        found.update(repr((self.results, [guard.at for guard in self.guards])).encode())
+        return found.hexdigest()
 
 
 class Builder:

@@ -17,16 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from ..ir.kinds import KINDS
-from ..ir.program import Builder, Instruction, Program
+from ..ir.program import Builder, Derivative, Instruction, Program
 from ..ir.refs import Flags, Ref, ref_of
 from .expand import expand
 
 # Operations without a derivative: tests are flat, and `stop_gradient` is made for it.
-_FLAT = {"less", "less_equal", "equal", "and_", "or_", "not_", "stop_gradient"}
+FLAT = {"less", "less_equal", "equal", "and_", "or_", "not_", "stop_gradient"}
 
 
 def grad(
@@ -34,8 +35,9 @@ def grad(
 ) -> Program:
     """Append the derivatives of a result (the first, or slot `of`) by `wrt` (all inputs)."""
     here = (_Exact if exact else _Adjoints)(program, _active(program, wrt))
-    here.seed(program.results[0] if of is None else of)
-    return here.reversed()
+    result = program.results[0] if of is None else of
+    here.seed(result)
+    return replace(here.reversed(), derivative=_derivative("gradient", program, [result], exact))
 
 
 def jacobian(program: Program, wrt: Iterable[int], exact: bool) -> Program:
@@ -46,7 +48,8 @@ def jacobian(program: Program, wrt: Iterable[int], exact: bool) -> Program:
     wide = _widened(program, len(program.results))
     here = (_Exact if exact else _Adjoints)(wide, _active(wide, wrt))
     here.seed_with(wide.results, program.inputs)
-    return here.reversed()
+    derivative = _derivative("jacobian", program, program.results, exact)
+    return replace(here.reversed(), derivative=derivative)
 
 
 def hessian_times_vector(program: Program, exact: bool = False) -> Program:
@@ -57,7 +60,18 @@ def hessian_times_vector(program: Program, exact: bool = False) -> Program:
     dot = Instruction("dot", (1, count), Ref(first.size), (slopes, vector))
     steps = (*first.instructions, dot)
     extended = replace(first, size=first.size + 1, instructions=steps, adjoints=0)
-    return grad(expand(extended), range(count), of=first.size, exact=exact)
+    second = grad(expand(extended), range(count), of=first.size, exact=exact)
+    return replace(second, derivative=_derivative("hvp", program, program.results[:1], exact))
+
+
+def _derivative(
+    what: Literal["gradient", "jacobian", "hvp"],
+    program: Program,
+    results: Sequence[int],
+    exact: bool,
+) -> Derivative | None:
+    """Say what is made; exact programs, and those of gradients, are nobody else's business."""
+    return None if exact or program.adjoints else Derivative(what, program, tuple(results))
 
 
 def _widened(program: Program, count: int) -> Program:
@@ -104,7 +118,7 @@ def _active(program: Program, wrt: Iterable[int] | None) -> Flags:
 
 
 def _is_flat(i: Instruction) -> bool:
-    return KINDS[i.kind].is_flat or i.op in _FLAT
+    return KINDS[i.kind].is_flat or i.op in FLAT
 
 
 # ---- the rules -----------------------------------------------------------------------------------

@@ -1,0 +1,111 @@
+"""Arguments of a function that was traced, given again as arrays of any library.
+
+Where the example had a list of numbers, or a list of such lists, an array of that shape will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...scalar import Value
+from .structure import Mapping, Sequence, Static, Structure, Table, Uniform
+
+
+def given_numbers(structure: Structure, given: Any, what: str = "the arguments") -> list[Any]:
+    """List the numbers and arrays in `given`, which has the structure of the example."""
+    return list(_numbers(structure, given, what))
+
+
+def count_of(structure: Structure) -> int:
+    """How many numbers there are in a structure."""
+    match structure:
+        case Uniform(_, length, _):
+            return length
+        case Sequence(_, parts):
+            return sum(map(count_of, parts))
+        case Mapping(_, items):
+            return sum(count_of(part) for _, part, _ in items)
+        case Table(_, shape, of):
+            return sum(map(count_of, of)) if isinstance(of, tuple) else prod(shape)
+        case Static():
+            return 0
+    return 1
+
+
+def _shape(structure: Structure) -> tuple[int, ...] | None:
+    """The shape of an array that holds the same numbers, if there is one."""
+    match structure:
+        case Uniform(_, length, _):
+            return (length,)
+        case Table(_, shape, of):
+            return None if isinstance(of, tuple) else shape
+        case Sequence(_, parts):
+            shapes = {_shape(part) for part in parts}
+            inner = shapes.pop() if len(shapes) == 1 else None
+            return None if inner is None else (len(parts), *inner)
+        case Mapping() | Static():
+            return None
+    return ()
+
+
+def _numbers(structure: Structure, given: Any, what: str) -> Iterator[Any]:
+    shape = _shape(structure)
+    found = getattr(given, "shape", None)
+    if found is not None and shape is not None:
+        if tuple(found) != shape:
+            raise _other(what, f"an array of shape {shape}", f"one of shape {tuple(found)}")
+        yield given
+        return
+    match structure:
+        case Static(how, known):
+            if how == "value" and not _is_same(known, given):
+                raise _other(what, repr(known), repr(given))
+        case Mapping(_, items):
+            names = [name for name, _, _ in items]
+            if not isinstance(given, dict) or set(given) != set(names):
+                raise _other(what, f"a dict with {', '.join(map(repr, names))}", _said(given))
+            for name, part, _ in items:
+                yield from _numbers(part, given[name], f"{what}[{name!r}]")
+        case Uniform(_, length, of):
+            yield from _in_turn([of] * length, given, what)
+        case Sequence(_, parts):
+            yield from _in_turn(parts, given, what)
+        case Table(_, shape, of):
+            raise _other(what, f"an array of shape {shape}", _said(given))
+        case _:
+            if isinstance(given, Value):
+                given = given.data
+            if found is None and not isinstance(given, (int, float, np.number)):
+                raise _other(what, "a number", _said(given))
+            yield given
+
+
+def _in_turn(parts: Any, given: Any, what: str) -> Iterator[Any]:
+    if not isinstance(given, (list, tuple)) or len(given) != len(parts):
+        raise _other(what, f"a list of {len(parts)}", _said(given))
+    for at, (part, each) in enumerate(zip(parts, given, strict=True)):
+        yield from _numbers(part, each, f"{what}[{at}]")
+
+
+def _is_same(known: Any, given: Any) -> bool:
+    try:
+        return bool(known == given)
+    except Exception:  # a comparison of somebody else's
+        return False
+
+
+def _said(given: Any) -> str:
+    if isinstance(given, (list, tuple)):
+        return f"a {type(given).__name__} of {len(given)}"
+    return f"{type(given).__name__}"
+
+
+def _other(what: str, known: str, given: str) -> TypeError:
+    return TypeError(
+        f"{what}: traced with {known}, given {given}. Another structure is another program: "
+        "make it with an example of that structure."
+    )

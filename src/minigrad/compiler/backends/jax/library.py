@@ -1,0 +1,160 @@
+"""What a plan needs of an array library, in JAX's words, and the op table as JAX functions."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ....codegen.elementwise import MAPS
+from ....core.ops import Op
+from ....maths.arrays import ArrayMath
+from ...passes.grad import FLAT
+from .primitives import gather, scaled
+
+Array = Any
+_PLAIN = ("add", "sub", "mul", "neg")  # whose slopes JAX knows as well
+
+
+def _math() -> ArrayMath:
+    special = jax.scipy.special
+    return ArrayMath(
+        jnp, erf=special.erf, erfc=special.erfc, number=lax.stop_gradient, traced=True
+    )
+
+
+class _Rows:
+    """Every row of the op table as a function: what slopes that are rows are made of."""
+
+    def __getitem__(self, name: str) -> Callable[..., Array]:
+        return elementwise(name)
+
+
+MATH = _math()
+_SLOPES = _math()  # JAX will differentiate slopes again
+_SLOPES.rows = _Rows()  # type: ignore[assignment]
+
+
+# ---- element by element --------------------------------------------------------------------------
+
+
+def elementwise(name: str, skips: bool = False) -> Callable[..., Array]:
+    """Return an operation of the table; operands that are floats are known, and not followed."""
+
+    def run(*xs: Array) -> Array:
+        known = tuple(x if isinstance(x, float) else None for x in xs)
+        return _made(name, skips, known)(*[x for x in xs if not isinstance(x, float)])
+
+    return run
+
+
+@functools.lru_cache(maxsize=4096)
+def _made(name: str, skips: bool, known: tuple[float | None, ...]) -> Callable[..., Array]:
+    """Return an operation with the slopes of the table, some of its operands being known."""
+    op = MAPS[name]
+    open_ = [at for at, number in enumerate(known) if number is None]
+
+    def filled(xs: Any) -> list[Any]:
+        given = iter(xs)
+        return [next(given) if number is None else number for number in known]
+
+    def value(*xs: Array) -> Array:
+        return op.value(MATH, *filled(xs))
+
+    if name in FLAT:
+        return lambda *xs: lax.stop_gradient(value(*xs))
+    if name == "where":
+        return lambda condition, a, b: lax.select(condition != 0, a, b)
+    if name in _PLAIN and not skips:
+        return value
+    function = jax.custom_jvp(value)
+
+    def jvp(primals: Any, tangents: Any) -> Any:
+        y, arguments, parts = function(*primals), filled(primals), []
+        for at, t in zip(open_, tangents, strict=True):
+            if not isinstance(t, jax.custom_derivatives.SymbolicZero):
+                slope = _slope(op, at, y, arguments)
+                parts.append(scaled(t, slope) if skips else slope * t)
+        return y, functools.reduce(operator.add, parts) if parts else jnp.zeros_like(y)
+
+    function.defjvp(jvp, symbolic_zeros=True)
+    return function
+
+
+def _slope(op: Op, at: int, y: Array, arguments: list[Any]) -> Array:
+    if op.partials:
+        return op.partials[at](_SLOPES, y, *arguments)
+    return op.derivatives(_SLOPES, y, *arguments)[at]
+
+
+# ---- the library ---------------------------------------------------------------------------------
+
+
+class JaxLibrary:
+    """What a plan needs, in JAX's words; `lax` where it is quicker to trace than `jnp`."""
+
+    def __init__(self, dtype: Any, precision: Any) -> None:
+        self.dtype, self.precision = np.dtype(dtype), precision
+
+    def reshape(self, x: Array, shape: tuple[int, ...]) -> Array:
+        if -1 in shape:
+            shape = tuple(x.size // -np.prod(shape) if n < 0 else n for n in shape)
+        return x if x.shape == shape else lax.reshape(x, shape)
+
+    def transpose(self, x: Array, order: tuple[int, ...]) -> Array:
+        return lax.transpose(x, order)
+
+    def split(self, x: Array, axis: int, sizes: tuple[int, ...]) -> Sequence[Array]:
+        return lax.split(x, sizes, axis)
+
+    def join(self, parts: Sequence[Array]) -> Array:
+        return lax.concatenate(parts, 0)
+
+    def cut(self, x: Array, axis: int, first: int, end: int) -> Array:
+        return lax.slice_in_dim(x, first, end, axis=axis)
+
+    def stretch(self, x: Array, shape: tuple[int, ...]) -> Array:
+        return jnp.broadcast_to(x, shape)
+
+    def constant(self, numbers: Any) -> Array:
+        return np.asarray(numbers, self.dtype)
+
+    def where(self, condition: Any, a: Array, b: Array) -> Array:
+        return jnp.where(condition, a, b)
+
+    def gather(self, x: Array, index: Any) -> Array:
+        return gather(x, index)
+
+    def sum(self, x: Array) -> Array:
+        return x.sum(axis=-1)
+
+    def largest(self, x: Array) -> tuple[Array, Array]:
+        x = lax.stop_gradient(x)
+        return x.max(axis=-1), x.argmax(axis=-1).astype(self.dtype)
+
+    def product(self, a: Array, b: Array, batch: int) -> Array:
+        # The transpose is free, and has XLA compute the gradient of `b` without a copy of what
+        # came back, which is mostly larger.
+        axes = tuple(range(batch))
+        turned = lax.transpose(b, (*axes, batch + 1, batch))
+        return lax.dot_general(
+            a, turned, (((batch + 1,), (batch,)), (axes, axes)), precision=self.precision
+        )
+
+    def one_hot(self, index: Array, count: int) -> tuple[Array, Array]:
+        index = lax.stop_gradient(index)
+        whole = jnp.where(index < 0, index + count, index)
+        valid = (whole >= 0) & (whole < count)
+        if not jnp.issubdtype(index.dtype, jnp.integer):
+            valid &= whole == jnp.floor(whole)
+        here = whole[:, None] == jnp.arange(count, dtype=index.dtype)
+        return here, jnp.where(valid, 1.0, jnp.nan).astype(self.dtype)
+
+    def elementwise(self, op: str, skips: bool) -> Callable[..., Array]:
+        return elementwise(op, skips)
