@@ -10,6 +10,7 @@ positions of all cases and prints the counts.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import tempfile
@@ -185,6 +186,24 @@ def load_numbers(training):
         checkpoint.load_parameters(path, training.parameters)
 
 
+@functools.cache
+def further_training():
+    """The file of a training that has gone one step further."""
+    training = Training(Adam, lr=0.1)
+    training.optimizer.step()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "training.npz"
+        minigrad.save_training(path, training.optimizer)
+        return path.read_bytes()
+
+
+def load_further_training(training):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "training.npz"
+        path.write_bytes(further_training())
+        minigrad.load_training(path, training.optimizer)
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "backward": case_of(backward),
     "backward by hand": case_of(backward, by_hand=True),
@@ -220,6 +239,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "training step with Adam": training_step(Adam, False, lr=0.1),
     "load_state_dict": training_case(load_state),
     "load_parameters": training_case(load_numbers),
+    "load_training": training_case(load_further_training, lr=0.1),
 }
 
 

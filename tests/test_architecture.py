@@ -26,7 +26,7 @@ ORDER = [
     ["scalar"],
     ["functions"],
     ["calculus"],
-    ["nn", "loss", "optim", "checkpoint", "expressions", "compat", "plot"],
+    ["nn", "loss", "optim", "checkpoint", "training_checkpoint", "expressions", "compat", "plot"],
     ["compiler"],
     ["view"],
     ["check"],

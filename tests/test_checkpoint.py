@@ -6,15 +6,20 @@ import json
 import math
 import os
 import stat
+from array import array
+from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from hostile_checkpoints import hostile, sound
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minigrad import CheckpointError, Value, load_parameters, save_parameters
+from minigrad import CheckpointError, Value, load_parameters, load_params, save_parameters
 from minigrad.core import files
 from minigrad.nn import MLP
+from minigrad.optim import SGD
 
 
 @pytest.mark.smoke
@@ -174,3 +179,120 @@ def test_permissions_are_those_of_an_ordinary_file(tmp_path):
 def test_a_missing_folder_is_an_ordinary_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such folder.*nowhere'$"):
         save_parameters(tmp_path / "nowhere" / "p.json", [Value(1.0)])
+
+
+# ---- load_params: numbers from anywhere -----------------------------------------------------
+
+
+def labelled(*labels):
+    values = [Value(7.0) for _ in labels]
+    for value, label in zip(values, labels, strict=True):
+        value.label = label
+    return values
+
+
+def numbers_of(values):
+    return [repr(v.data) for v in values]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(
+    "params",
+    [
+        [1.5, -0.0, math.inf],
+        (1.5, Decimal("-0.0"), math.inf),
+        array("d", [1.5, -0.0, math.inf]),
+        iter([Fraction(3, 2), -0.0, math.inf]),
+        {"b": -0.0, "w#2": math.inf, "w": 1.5},
+    ],
+    ids=["list", "tuple", "array", "iterator", "dict"],
+)
+def test_numbers_go_into_the_parameters(params):
+    values = labelled("w", "b", "w")
+    load_params(values, params)
+    assert numbers_of(values) == ["1.5", "-0.0", "inf"]
+
+
+def test_vectors_of_numpy():
+    np = pytest.importorskip("numpy")
+    values = labelled("w", "", "w")
+    for kind in ("f8", "f4", "f2", "g", ">f8"):
+        load_params(values, np.array([1.5, -0.0, math.inf], kind))
+        assert numbers_of(values) == ["1.5", "-0.0", "inf"]
+    load_params(values, np.array([1, 2, 3], "u1"))
+    assert numbers_of(values) == ["1.0", "2.0", "3.0"]
+    load_params(values, np.arange(6.0)[::2])
+    assert numbers_of(values) == ["0.0", "2.0", "4.0"]
+    load_params(values, {"w": np.float32(0.5), "p1": np.array(3), "w#2": np.float64(1.0)})
+    assert numbers_of(values) == ["0.5", "3.0", "1.0"]
+    with pytest.raises(ValueError, match=r"params has the shape \(1, 3\); give a flat vector"):
+        load_params(values, np.zeros((1, 3)))
+    with pytest.raises(TypeError, match="parameter 'w': got complex"):
+        load_params(values, np.array([1j, 2.0, 3.0]))
+    with pytest.raises(TypeError, match="parameter 'p1': got str"):
+        load_params(values, np.array([1.0, "x", 3.0], object))
+    with pytest.raises(TypeError, match="parameter 'p1': got ndarray; it holds one number"):
+        load_params(values, {"w": 1.0, "p1": np.zeros(2), "w#2": 1.0})
+    assert numbers_of(values) == ["0.5", "3.0", "1.0"]
+
+
+@pytest.mark.oracle
+def test_vectors_of_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    values = labelled("w", "")
+    for kind in ("float32", "bfloat16", "int32"):
+        load_params(values, jnp.array([2.0, -4.0], kind))
+        assert numbers_of(values) == ["2.0", "-4.0"]
+    load_params(values, {"w": jnp.array(0.5), "p1": jnp.array(3)})
+    assert numbers_of(values) == ["0.5", "3.0"]
+
+
+def test_whatever_has_parameters_is_a_target():
+    model = MLP(1, [1], seed=1)
+    optimizer = SGD(model.parameters())
+    targets = [
+        model,
+        optimizer,
+        SimpleNamespace(optimizer=optimizer),
+        SimpleNamespace(parameters=model.parameters()),
+        tuple(model.parameters()),
+    ]
+    for k, target in enumerate(targets):
+        load_params(target, [float(k), -1.0])
+        assert [p.data for p in model.parameters()] == [float(k), -1.0]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(
+    ("params", "error", "words"),
+    [
+        ([1.0, 2.0], ValueError, "2 numbers for 3 parameters, none for 'c'; give one for each"),
+        ([1.0] * 4, ValueError, "4 numbers for 3 parameters, too many for 'a', 'b', 'c'"),
+        ({"a": 1.0, "c": 2.0}, ValueError, "parameter 'b' is in the model but not in params"),
+        (
+            {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0},
+            ValueError,
+            "parameter 'd' is in params but not in the model, which has 'a', 'b', 'c'",
+        ),
+        ({"a": 1.0, "b": 1.0, 2: 1.0}, ValueError, "parameter '2' is in params but not in the m"),
+        ([1.0, "2", 3.0], TypeError, "parameter 'b': got str; it holds one number"),
+        ([1.0, 2.0, None], TypeError, "parameter 'c': got NoneType"),
+        ({"a": 1.0, "b": [2.0], "c": 3.0}, TypeError, "parameter 'b': got list"),
+        ([1.0, 2.0, 10**400], OverflowError, "parameter 'c': this int is too large"),
+        ([Value(1.0), 2.0, 3.0], TypeError, "parameter 'a': got Value.*Take its number, v.data"),
+        ("123", TypeError, "params: got str; give a list"),
+        (3.0, TypeError, "params: got float; give a list"),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused_by_name_and_change_nothing(params, error, words):
+    values = labelled("a", "b", "c")
+    with pytest.raises(error, match=words):
+        load_params(values, params)
+    assert numbers_of(values) == ["7.0"] * 3
+
+
+def test_targets_without_parameters_are_refused():
+    with pytest.raises(TypeError, match="target: got int; give a list"):
+        load_params(3, [1.0])
+    with pytest.raises(TypeError, match="parameters are Values, got float among them"):
+        load_params([1.0], labelled("a"))

@@ -23,6 +23,7 @@ from minigrad.core.names import (
     cut,
     name_of,
     owner,
+    parameter_names,
     plural,
     readable,
     short,
@@ -250,3 +251,39 @@ print(model.scaled(3.0).data, model.scaled.cache_info())
         text=True,
     )
     assert done.stdout.startswith("15.0 "), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["w", "b"], ["w", "b"]),
+        (["", ""], ["p0", "p1"]),
+        (["w", "", "w", "w"], ["w", "p1", "w#2", "w#3"]),
+        (["w", "w", "w#2"], ["w", "w#2", "w#2#2"]),
+        (["w#2", "w", "w"], ["w#2", "w", "w#3"]),
+        (["p1", ""], ["p1", "p1#2"]),
+        ([], []),
+    ],
+)
+def test_parameters_are_called_by_label_or_place(labels, expected):
+    values = [Value(1.0) for _ in labels]
+    for value, label in zip(values, labels, strict=True):
+        value.label = label
+    assert parameter_names(values) == expected
+
+
+@given(st.lists(st.sampled_from(["", "w", "w#2", "w#3", "p0", "p1", "w#2#2"])))
+def test_names_of_parameters_are_never_there_twice(labels):
+    values = [Value(1.0) for _ in labels]
+    for value, label in zip(values, labels, strict=True):
+        value.label = label
+    found = parameter_names(values)
+    assert len(set(found)) == len(found) == len(labels)
+    assert parameter_names(values) == found
+
+
+def test_many_parameters_of_one_label_are_named_in_linear_time():
+    values = [Value(1.0) for _ in range(50_000)]
+    for value in values:
+        value.label = "w"
+    assert parameter_names(values)[-1] == "w#50000"

@@ -24,13 +24,14 @@ from .calculus.paths import explain
 from .calculus.steps import record, steps
 from .calculus.transforms import grad, hessian, jacobian, jvp
 from .check import diagnose, gradcheck
-from .checkpoint import load_parameters, save_parameters
+from .checkpoint import load_parameters, load_params, save_parameters
 from .core.modes import no_grad, strict
 from .core.parameters import data_of, grads_of, set_data, set_grads, zero_grad
 from .errors import *  # noqa: F403 - all that can go wrong
 from .functions import *  # noqa: F403 - every function of the op table, and those beside it
 from .lab import broken
 from .scalar import Value, engine
+from .training_checkpoint import load_training, save_training
 from .version import __version__
 from .view import draw_dot, play, to_html, trace
 
@@ -67,6 +68,8 @@ __all__ = [
     "jvp",
     "lab",
     "load_parameters",
+    "load_params",
+    "load_training",
     "loss",
     "nn",
     "no_grad",
@@ -74,6 +77,7 @@ __all__ = [
     "play",
     "record",
     "save_parameters",
+    "save_training",
     "set_data",
     "set_grads",
     "steps",

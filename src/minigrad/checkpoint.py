@@ -1,5 +1,8 @@
 """Saved parameters: JSON that a person can read and any language can load. Never pickle.
 
+`load_params` takes numbers from anywhere else. What it takes to go on training, the optimiser's
+state and all, is in `training_checkpoint`.
+
 A file is written atomically and read with suspicion: if anything about it does not fit, an error
 says what, and not one parameter has changed.
 """
@@ -9,26 +12,28 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .core.coerce import as_float, as_list
 from .core.files import write_atomically
-from .core.names import cut, readable, short
+from .core.names import cut, parameter_names, plural, readable, short
 from .core.parameters import set_data
 from .errors import CheckpointError
 from .nn import Module
 from .scalar import Value
 
-__all__ = ["load_parameters", "save_parameters"]
+__all__ = ["load_parameters", "load_params", "save_parameters"]
 
 _FORMAT = "minigrad parameters"
 _VERSION = 1
+_LOAD_PARAMS = "load_params(target, params)"
 
 
 def save_parameters(path: str | os.PathLike[str], source: Module | Iterable[Value]) -> None:
     """Write the numbers of a module's parameters, or of a list of Values, to `path`."""
-    _require_path(path, "save_parameters")
+    require_path(path, "save_parameters(path, model)")
     document = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -41,7 +46,7 @@ def save_parameters(path: str | os.PathLike[str], source: Module | Iterable[Valu
 
 def load_parameters(path: str | os.PathLike[str], target: Module | Iterable[Value]) -> None:
     """Read the numbers at `path` into a module's parameters, or into a list of Values."""
-    _require_path(path, "load_parameters")
+    require_path(path, "load_parameters(path, model)")
     parameters = _listed(target)
     content = Path(path).read_bytes()
     try:
@@ -49,6 +54,74 @@ def load_parameters(path: str | os.PathLike[str], target: Module | Iterable[Valu
     except CheckpointError as error:
         raise CheckpointError(f"{readable(path)}: {error}") from None
     set_data(parameters, numbers)
+
+
+def load_params(target: Any, params: Any) -> None:
+    """Write numbers, a flat vector or a mapping by name, into the parameters of `target`.
+
+    `target`: an optimiser, a training step, a module, a list of Values, or a function that has
+    `.parameters`. Names are those of `parameter_names`: labels, else `p0`, `p1`, … by place.
+    """
+    holder = getattr(target, "optimizer", target)
+    found = getattr(holder, "parameters", holder)
+    values = _listed(as_list(found() if callable(found) else found, f"{_LOAD_PARAMS}: target"))
+    names = parameter_names(values)
+    numbers = _by_name(params, names) if isinstance(params, Mapping) else _in_order(params, names)
+    set_data(values, list(map(_number, numbers, names)))
+
+
+def _number(x: Any, name: str) -> float:
+    if type(x) is float:
+        return x
+    if getattr(x, "ndim", None) == 0 and hasattr(x, "item"):  # a number of JAX is an array
+        x = x.item()
+    return as_float(x, f"{_LOAD_PARAMS}: parameter '{short(name)}'")
+
+
+def _by_name(params: Mapping[Any, Any], names: list[str]) -> list[Any]:
+    known = set(names)
+    for name in params:
+        if name not in known:
+            raise ValueError(
+                f"{_LOAD_PARAMS}: parameter '{short(name)}' is in params but not in the model, "
+                f"which has {_few(names)}."
+            )
+    for name in names:
+        if name not in params:
+            raise ValueError(
+                f"{_LOAD_PARAMS}: parameter '{short(name)}' is in the model but not in params; "
+                "give a number for each."
+            )
+    return [params[name] for name in names]
+
+
+def _in_order(params: Any, names: list[str]) -> list[Any]:
+    if hasattr(params, "__array__"):  # NumPy's, JAX's, PyTorch's: all at once, not one by one
+        import numpy as np
+
+        vector = np.asarray(params)
+        if vector.ndim != 1:
+            raise ValueError(
+                f"{_LOAD_PARAMS}: params has the shape {vector.shape}; give a flat vector, one "
+                "number for each parameter."
+            )
+        numbers: list[Any] = vector.tolist()
+    else:
+        numbers = as_list(params, f"{_LOAD_PARAMS}: params")
+    count = len(numbers)
+    if count != len(names):
+        few = count < len(names)
+        where = f"none for '{short(names[count])}'" if few else f"too many for {_few(names)}"
+        raise ValueError(
+            f"{_LOAD_PARAMS}: {plural(count, 'number')} for {plural(len(names), 'parameter')}, "
+            f"{where}; give one for each."
+        )
+    return numbers
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(f"'{short(name)}'" for name in names[:3])
+    return f"{shown}, …" if len(names) > 3 else shown or "none"
 
 
 def _listed(source: Module | Iterable[Value]) -> Sequence[Value]:
@@ -70,11 +143,10 @@ def _brief(text: str) -> str:
     return readable(text if len(text) <= 90 else f"{text[:60]} … {text[-25:]}")
 
 
-def _require_path(path: Any, name: str) -> None:
+def require_path(path: Any, call: str) -> None:
+    """Refuse what is no path; `call` shows the order of the arguments."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(
-            f"{name}(path, model): got {type(path).__name__} as the path; the path comes first."
-        )
+        raise TypeError(f"{call}: got {type(path).__name__} as the path; the path comes first.")
 
 
 def _read(content: bytes, expected: str, count: int) -> list[float]:
@@ -85,7 +157,7 @@ def _read(content: bytes, expected: str, count: int) -> list[float]:
             parse_int=_whole,
             parse_float=_finite,
             parse_constant=_no_constant,
-            object_pairs_hook=_keyed_once,
+            object_pairs_hook=keyed_once,
         )
     except CheckpointError:
         raise
@@ -142,7 +214,8 @@ def _no_constant(text: str) -> float:
     )
 
 
-def _keyed_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def keyed_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON a dict, if each key is there once."""
     document = dict(pairs)
     if len(document) < len(pairs):
         raise CheckpointError("a key is there twice; the file is damaged.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 PACKAGE = __name__.removesuffix(".core.names")  # `minigrad`, or `src.minigrad` in a checkout
@@ -97,6 +97,21 @@ def name_of(node: Any, show: Callable[[Any], str] = readable) -> str:
     if all(operand.label or not operand._operands for operand in operands):
         return spell(node, [show(x.label) if x.label else brief(x.data) for x in operands])
     return _operation(node)
+
+
+def parameter_names(values: Iterable[Any]) -> list[str]:
+    """Call parameters by their labels, else by their places, `p0`; no name is there twice: `w#2`.
+
+    As they are, for files and dictionaries: whoever prints one shows it by `short`.
+    """
+    taken: dict[str, int] = {}  # and how often it was asked for
+    for k, value in enumerate(values):
+        wanted = name = str(value.label) or f"p{k}"
+        while name in taken:
+            taken[wanted] += 1
+            name = f"{wanted}#{taken[wanted]}"
+        taken[name] = 1
+    return list(taken)
 
 
 def short_name(node: Any) -> str:
