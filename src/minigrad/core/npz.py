@@ -61,9 +61,13 @@ def unpack(content: bytes) -> dict[str, Stored]:
         raise _damaged(error) from None
     members = archive.infolist()
     for member in members:
-        if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
+        name, size = short(member.filename), member.file_size
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise CheckpointError(f"'{name}' is compressed, which minigrad's files never are.")
+        if size != member.compress_size:
             raise CheckpointError(
-                f"'{short(member.filename)}' is compressed, which minigrad's files never are."
+                f"'{name}' is said to have {size:,} bytes and {member.compress_size:,} at once; "
+                "the file is damaged."
             )
     declared = sum(member.file_size for member in members)
     if declared > len(content):
