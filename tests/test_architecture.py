@@ -27,6 +27,7 @@ ORDER = [
     ["functions"],
     ["calculus"],
     ["nn", "loss", "optim", "checkpoint", "training_checkpoint", "expressions", "compat", "plot"],
+    ["distributed"],
     ["compiler"],
     ["view"],
     ["check"],

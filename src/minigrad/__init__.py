@@ -9,6 +9,7 @@
 """
 
 import builtins as _builtins
+from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from .core.former_names import answer_to_former_names as _answer_to_former_names
@@ -41,6 +42,8 @@ _COMPILER = ("compile", "train_step", "vmap")
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "distributed":  # a module for scripts of many processes; few want it
+        return _import_module(".distributed", __name__)
     if name not in _COMPILER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .compiler import api as compilation

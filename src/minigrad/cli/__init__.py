@@ -16,6 +16,7 @@ from ..version import __version__
 from .checks import doctor, selftest
 from .expressions import draw, explain, grad, play, steps
 from .lab import app as lab_app
+from .launch import LaunchError, launch
 from .reporting import Group, reported, run
 
 __all__ = ["app", "main"]
@@ -34,6 +35,9 @@ for _command in (grad, draw, play, explain, steps):
     )(reported(_command.__name__, ExpressionError)(_command))
 app.command()(reported("doctor", ExpressionError)(doctor))
 app.command()(reported("selftest")(selftest))
+app.command(
+    context_settings={"allow_interspersed_args": False},  # after the script, they are its own
+)(reported("launch", LaunchError)(launch))
 app.add_typer(lab_app, name="lab")
 
 
