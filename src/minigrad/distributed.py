@@ -46,8 +46,8 @@ def initialize(
     """Join the other processes of this run; in a run of one process, do nothing.
 
     What is not given comes from `minigrad launch`, or else from SLURM or the cloud, as far as JAX
-    detects them. The coordinator is "host:port" on the machine of rank 0; the others have `timeout`
-    seconds to come.
+    detects them. The coordinator is "host:port" on the machine of rank 0. A process waits `timeout`
+    seconds for the others to come, and at its end for the others to end.
     """
     coordinator = os.environ.get(COORDINATOR) if coordinator is None else coordinator
     processes = _whole("processes", processes, PROCESSES)
@@ -74,6 +74,7 @@ def initialize(
         jax.distributed.initialize(
             **options,
             initialization_timeout=timeout,
+            shutdown_timeout_seconds=timeout,
             heartbeat_timeout_seconds=heartbeat,
         )
     except ValueError as error:

@@ -108,6 +108,12 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def _ignored() -> list[int]:
+    """Return the hang-up under nohup; but Ctrl-C counts even where a shell script ignores it."""
+    hangup = getattr(signal, "SIGHUP", None)
+    return [hangup] if hangup and signal.getsignal(hangup) == signal.SIG_IGN else []
+
+
 class Supervisor:
     """Runs a script once for each rank, several times if asked; a signal ends whatever runs."""
 
@@ -120,8 +126,7 @@ class Supervisor:
     @contextlib.contextmanager
     def catching_signals(self) -> Iterator[None]:
         """Have signals that would end this process end its workers first."""
-        # What is ignored, as under nohup, stays so.
-        heard = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
+        heard = [number for number in ENDING if number not in _ignored()]
         previous = {number: signal.signal(number, self._hear) for number in heard}
         try:
             yield
