@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -242,7 +243,7 @@ def progress_bar() -> Progress:
 
 def stop(message: str) -> NoReturn:
     """End with code 2, as for any mistake on a command line."""
-    messages.print(f"microgpt.py: {message}", markup=False)
+    messages.print(f"{Path(sys.argv[0]).name}: {message}", markup=False)
     raise typer.Exit(2)
 
 

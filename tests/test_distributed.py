@@ -337,3 +337,39 @@ print("result", again(first), flush=True)
     assert "[1] result 28.0" in second.lines
     assert "Starting again (1 of 2)." in first.told()
     assert "rank 1 was killed by SIGKILL" in second.told()
+
+
+@pytest.mark.oracle
+@needs_processes
+@pytest.mark.usefixtures("_jax")
+def test_under_slurm_no_launcher_is_needed_and_a_death_ends_the_others(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import time\n" + SUMS + "again(True)")
+    job = free_port()  # JAX derives the port of the coordinator from it
+    slurm = {"JOB_ID": job, "STEP_NODELIST": "localhost", "NTASKS": 2, "STEP_NUM_NODES": 1}
+    workers = [
+        subprocess.Popen(
+            [sys.executable, str(script)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment(
+                MINIGRAD_HEARTBEAT="10",
+                **{f"SLURM_{name}": str(value) for name, value in slurm.items()},
+                SLURM_PROCID=str(rank),
+                SLURM_LOCALID=str(rank),
+            ),
+        )
+        for rank in range(2)
+    ]
+    try:
+        for worker in workers:
+            assert "sum 28.0\n" in iter(worker.stdout.readline, "")
+        workers[1].kill()
+        workers[0].stdout.read()  # to its end
+        assert workers[0].wait(BOUND) != 0
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+            worker.stdout.close()
