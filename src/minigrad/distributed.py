@@ -13,6 +13,7 @@ its last checkpoint. JAX is imported by the functions alone.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib
 import os
 import re
@@ -62,8 +63,7 @@ def initialize(
     if processes == 1 and rank in (None, 0):
         return
     options: dict[str, Any] = {}
-    given = {"coordinator": coordinator, "processes": processes, "rank": rank}
-    if any(value is not None for value in given.values()):
+    if (coordinator, processes, rank) != (None, None, None):
         options = _checked(coordinator, processes, rank)
     jax = _jax(_WHERE)
     if jax.distributed.is_initialized():
@@ -88,7 +88,7 @@ def initialize(
                 "others any more. Call it first, right after the imports."
             ) from None
         raise
-    # JAX before 0.8 has no option for its notifier, and takes SIGTERM away for good.
+    # Where JAX has no option for its notifier (see `_prepare`), that has taken SIGTERM by now.
     if threading.current_thread() is threading.main_thread() and terminated is not None:
         signal.signal(signal.SIGTERM, terminated)
     atexit.register(_leave_if_failed)
@@ -225,5 +225,6 @@ def _leave_if_failed() -> None:
     """End at once after an exception: JAX would wait minutes for processes that wait for us."""
     if getattr(sys, "last_value", None) is not None:  # the traceback has been printed
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none
+                stream.flush()
         os._exit(1)
