@@ -38,7 +38,7 @@ from .view import draw_dot, play, to_html, trace
 
 # What the compiler offers; it loads NumPy, so it is loaded itself when one of these is first asked
 # for. Not in __all__: a star import would load it, and `compile` would hide the built-in one.
-_COMPILER = ("compile", "train_step", "vmap")
+_COMPILER = ("compile", "padded", "to_jax", "to_torch", "train_step", "vmap")
 
 
 def __getattr__(name: str) -> _Any:

@@ -9,9 +9,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .backends import backend_of
 from .dispatch import CacheInfo
 from .function import Compiled
 from .gradients import Gradients
+from .padding import padded
 from .train import TrainStep, train_step
 from .vmap import Batched, BatchGradients, vmap
 
@@ -23,6 +25,9 @@ __all__ = [
     "Gradients",
     "TrainStep",
     "compile",
+    "padded",
+    "to_jax",
+    "to_torch",
     "train_step",
     "vmap",
 ]
@@ -50,3 +55,18 @@ def compile(
     if batch:
         return vmap(fn, backend=backend, audit=audit)
     return Compiled(fn, backend, strict, audit=audit)
+
+
+def to_jax(function: Callable[..., Any], *example: Any, **options: Any) -> Any:
+    """Return `(fn, params)`: the function for JAX; see `backends/jax/to_jax.py`."""
+    backend_of("jax")  # which says what to install
+    from .backends.jax import to_jax as module
+
+    return module.to_jax(function, *example, **options)
+
+
+def to_torch(function: Callable[..., Any], *example: Any, **options: Any) -> Any:
+    """Return the function for PyTorch, differentiable there; see `backends/torch.py`."""
+    from .backends import torch as module
+
+    return module.to_torch(function, *example, **options)

@@ -112,6 +112,10 @@ class Dispatcher:
             raise RuntimeError(f"{self._name} has no program yet: call it first.")
         return self._last
 
+    def digest(self) -> str:
+        """Return a hash of the program of the latest call; "" if there was none."""
+        return "" if self._last is None else self._last.program.digest()
+
     def flat(self, args: Args, kwargs: Kwargs) -> Flat:
         """Flatten the arguments of a call in full."""
         return flat_call(args, kwargs, self._fixed)

@@ -39,6 +39,7 @@ from ..core.turns import Turns
 from ..core.writeback import defer, flush_writebacks, is_pending, writebacks
 from ..optim import Optimizer
 from .arguments.structure import Flat
+from .backends import backend_of
 from .callables import Made
 from .dispatch import Args, Kwargs, Uncompiled
 from .function import Compiled
@@ -75,6 +76,11 @@ class TrainStep(Made):
         self._owner: Machine | None = None  # who has the newest numbers; None: the Values
         self._running: Machine | None = None  # who has begun to compute gradients, and not moved
         self._prepare()
+
+    @property
+    def program_hash(self) -> str:
+        """A hash of the program of the latest step; "" before the first."""
+        return self.compiled.dispatch.digest()
 
     def _recipe(self) -> tuple[Any, ...]:
         flush_writebacks()  # the numbers are to be in the Values, which travel with the optimiser
@@ -252,10 +258,24 @@ def train_step(
     backend: str = "auto",
     strict: bool = False,
     audit: bool | str | None = None,
-) -> TrainStep:
+    mesh: Any = None,
+    batch: str | None = None,
+    dtype: Any = None,
+) -> Any:
     """Return a function that takes one training step with its arguments and returns the loss.
 
     `loss` is compiled, or will be. `.data` and `.grad` of the parameters are up to date whenever
     they are read. Of a loss that returns a tuple the first element is followed.
+
+    With `backend="jax"`, `batch` is the name of an axis of examples that arrays have in front (the
+    loss is then the mean over them), `mesh` the devices that they are cut among, and `dtype`
+    "float64", "float32" or "tf32".
     """
-    return TrainStep(loss, optimizer, backend, strict, audit)
+    if backend != "jax":
+        if (mesh, batch, dtype) != (None, None, None):
+            raise ValueError("train_step: mesh, batch and dtype are for backend='jax'.")
+        return TrainStep(loss, optimizer, backend, strict, audit)
+    backend_of(backend)  # which says what to install
+    from .backends.jax.training import JaxTrainStep
+
+    return JaxTrainStep(loss, optimizer, mesh, batch, dtype, strict, audit)

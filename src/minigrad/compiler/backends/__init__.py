@@ -69,9 +69,7 @@ class _Later:
 
     def __init__(self, words: str, package: str, module: str) -> None:
         self.words = words
-        self.missing = (
-            f"{words} is not installed. Install it with: python -m pip install 'minigrad[{package}]'"
-        )
+        self.missing = f"{words} is not installed. Install it with: python -m pip install 'minigrad[{package}]'"
         self._package, self._module = package, module
 
     def available(self) -> bool:
@@ -84,7 +82,7 @@ class _Later:
 _BACKENDS: dict[str, Backend] = {
     "native": native,
     "numpy": numpy,
-    "jax": _Later("JAX", "jax", ".jax.machine"),
+    "jax": _Later("JAX", "jax", ".jax.prepared"),
 }
 
 

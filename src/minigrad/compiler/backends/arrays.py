@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..views import (
+from ..views.plan import (
     Constant,
     Cuts,
     Gathered,
@@ -275,6 +275,8 @@ class _Run:
         library, k = self.library, step.instruction.shape[1]
         index, table = self._all(step)
         here, poison = library.one_hot(index, k)
-        one, zero = (library.stretch(library.constant([[x]]), tuple(here.shape)) for x in (1.0, 0.0))
+        one, zero = (
+            library.stretch(library.constant([[x]]), tuple(here.shape)) for x in (1.0, 0.0)
+        )
         flags = library.where(here, one, zero) * library.reshape(poison, (-1, 1))
         return library.product(flags, table, 0)

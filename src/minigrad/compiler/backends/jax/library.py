@@ -24,9 +24,7 @@ _PLAIN = ("add", "sub", "mul", "neg")  # whose slopes JAX knows as well
 
 def _math() -> ArrayMath:
     special = jax.scipy.special
-    return ArrayMath(
-        jnp, erf=special.erf, erfc=special.erfc, number=lax.stop_gradient, traced=True
-    )
+    return ArrayMath(jnp, erf=special.erf, erfc=special.erfc, number=lax.stop_gradient, traced=True)
 
 
 class _Rows:

@@ -21,12 +21,13 @@ from jax import lax
 from ....core.names import parameter_names
 from ....errors import GuardError
 from ....scalar import Value
-from ...arguments.given import count_of, given_numbers
+from ...arguments.given import given_numbers
 from ...arguments.structure import Flat
 from ...function import Compiled
 from ...ir.program import Program
 from ...specialization import Specialization
-from ...views import Plan, plan
+from ...views.plan import Plan
+from ...views.planner import plan
 from .. import arrays
 from .library import JaxLibrary
 
@@ -37,7 +38,9 @@ GRID = {"cpu": 4.0}  # smallest grid of dot products that is a matrix product; e
 def number_type(dtype: Any) -> tuple[Any, Any]:
     """Return the type of numbers and the precision of products that a name stands for."""
     names = {"float64": np.float64, "float32": np.float32, "tf32": np.float32}
-    name = "float64" if dtype is None else dtype if isinstance(dtype, str) else jnp.dtype(dtype).name
+    name = (
+        "float64" if dtype is None else dtype if isinstance(dtype, str) else jnp.dtype(dtype).name
+    )
     if name not in names:
         raise ValueError(
             f"dtype={name!r}: choose 'float64', 'float32', or 'tf32' (float32 whose products are "
@@ -84,7 +87,9 @@ class Lowered:
                 start = end - x.shape[0]
                 if start < b and a < end:
                     x = _number(x, self.dtype, leaf.is_index)
-                    parts.append(x if a <= start and end <= b else x[max(a, start) - start : b - start])
+                    parts.append(
+                        x if a <= start and end <= b else x[max(a, start) - start : b - start]
+                    )
             found.append(parts[0] if len(parts) == 1 else lax.concatenate(parts, 0))
         return found
 
@@ -97,7 +102,9 @@ class Lowered:
         run = jax.jit(lambda p, n: self.run([*self.from_vector(p), *self.from_numbers([n])])[1])
         for at, (found, number) in enumerate(zip(run(params, numbers), self.guards, strict=True)):
             margin = 1e-6 * max(1.0, abs(number)) if isfinite(number) else 0.0
-            if not (found == number or abs(found - number) <= margin or isnan(found) and isnan(number)):
+            if not (
+                found == number or abs(found - number) <= margin or (isnan(found) and isnan(number))
+            ):
                 guard = self.plan.program.guards[at]
                 raise GuardError(
                     f"to_jax: on the example itself JAX goes another way ({guard.what}): a number "

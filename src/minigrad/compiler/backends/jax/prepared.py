@@ -17,7 +17,7 @@ import numpy as np
 from ...ir.program import NOT_FINITE, Derivative, Program
 from .. import numpy as host
 from ..numpy import Array, Commit, Guards
-from .function import Lowered
+from .to_jax import Lowered
 
 __all__ = ["Commit", "Guards", "Prepared", "enable_x64", "prepare"]
 
@@ -117,12 +117,17 @@ class Prepared(host.Prepared):
         return totals[chosen - self.program.adjoints], failed
 
     def _each(
-        self, values: Array, columns: Sequence[tuple[int, Array]], outputs: Sequence[tuple[int, Array]]
+        self,
+        values: Array,
+        columns: Sequence[tuple[int, Array]],
+        outputs: Sequence[tuple[int, Array]],
     ) -> tuple[Array, tuple[int, int] | None]:
         """Run a few rows whose derivatives by all inputs are wanted, not their sums."""
         slots = tuple(slot for slot, _ in columns)
         with enable_x64(True):
-            run = jax.vmap(lambda *row: self._computed(_placed(values[: self.program.inputs], slots, row)))
+            run = jax.vmap(
+                lambda *row: self._computed(_placed(values[: self.program.inputs], slots, row))
+            )
             ends, slopes = jax.device_get(jax.jit(run)(*[column for _, column in columns]))
         for slot, table in outputs:
             table[:] = slopes[:, slot - self.program.adjoints :][:, : table.shape[1]]

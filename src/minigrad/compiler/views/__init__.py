@@ -1,0 +1,1 @@
+"""Programs as separate arrays and views of them. Start at `planner`."""

@@ -1,0 +1,389 @@
+"""Programs as separate arrays: from which array an operand is read, and by what view.
+
+A program has one buffer. Array libraries want a value for each instruction and operands that are
+views of such values: a reshape, a slice, a transpose, a broadcast. `plan(program)` finds them, and
+knows no library: `backends/arrays` follows a plan in any. Start at `plan`.
+
+- *Pieces* are the arrays: the inputs, cut wherever no operand reaches across; the constants; the
+  results of each instruction.
+- A *view* is found by looking for loops, counts and strides, that visit the slots of an operand.
+- A *whole table* stands for rows of several lengths, as causal attention has them: where a row has
+  ended, it holds copies of its first entry. So a triangle is read by strides.
+- What has no pattern is *gathered*, by indices that are constants. XLA compiles gathers slowly, so
+  a program that is made of them is refused, before anything else is done.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...errors import TraceError
+from ..ir.program import Instruction, Program
+from ..ir.refs import Ref
+from .loops import common, fit, loops_of, merged, split_loops, view_of
+from .pieces import (
+    MOST_GATHERED,
+    Pieces,
+    irregular,
+    is_unrolled,
+    read_spaces,
+    refuse_irregular,
+    taken_apart,
+)
+from .plan import (
+    Constant,
+    Cuts,
+    Gathered,
+    Joined,
+    Masked,
+    Operand,
+    Plan,
+    Product,
+    Step,
+    Table,
+    View,
+    WholeTable,
+)
+from .reached import surely_reached
+from .whole_tables import whole_tables
+
+LOOK_UP = 256  # up to so many rows, a look-up is a product with ones and zeros
+_WIDE = {"sum": 1, "dot": 2, "mm": 2, "max": 1, "argmax": 1, "take": 1}  # operands with terms
+_PARTS = 8  # arrays to gather from one by one; more are put side by side first
+
+
+def plan(program: Program, *, least: float = 4, exact: bool = False) -> Plan:
+    """Plan a program without gradients.
+
+    Dot products that form a grid of at least `least` rows and columns become matrix products.
+    `exact`: no number is read that the program does not read; nothing is kept as a whole table.
+    """
+    if program.adjoints:
+        raise ValueError("plan(program): this program has gradients; plan the one without.")
+    refuse_irregular(program)
+    program = taken_apart(program)
+    pieces = Pieces(program)
+    sure = surely_reached(program)
+    tables = {} if exact else whole_tables(pieces)
+    steps = []
+    for i in program.instructions:
+        steps.append(_Planner(pieces, tables, i, least, exact, not sure.all(i.areas[-1])).step())
+    gathered = sum(
+        len(operand.how.parts)
+        for step in steps
+        for operand in step.operands
+        if isinstance(operand.how, Gathered)
+    )
+    if gathered > MOST_GATHERED:
+        raise TraceError(irregular(f"its operands are gathered from {gathered:,} arrays"))
+
+    def place(slot: int) -> tuple[int, int]:
+        at = pieces.at(slot)
+        within = slot - pieces.starts[at]
+        return at, int(tables[at].places[within]) if at in tables else within
+
+    return Plan(
+        program,
+        tuple(pieces.leaves),
+        bisect_right(pieces.starts[: len(pieces.leaves)], program.parameters - 1),
+        bool(len(program.constants)),
+        tuple(steps),
+        tuple(place(slot) for slot in program.results),
+        tuple(place(guard.at) for guard in program.guards),
+        _splits(steps),
+    )
+
+
+def _splits(steps: list[Step]) -> dict[tuple[int, Cuts], tuple[int, ...]]:
+    """Find the pieces that are cut into parts which do not overlap."""
+    ranges: dict[tuple[int, Cuts], set[tuple[int, int]]] = {}
+    lengths: dict[tuple[int, Cuts], int] = {}
+    for step in steps:
+        for operand in step.product.sides if step.product is not None else step.operands:
+            how = operand.how.view if isinstance(operand.how, Masked) else operand.how
+            for k, (length, stride, first, count) in enumerate(
+                how.cuts if isinstance(how, View) else ()
+            ):
+                if (first, count) != (0, length // stride):
+                    key = how.source, (*how.cuts[:k], (length, stride, 0, length // stride))
+                    ranges.setdefault(key, set()).add((first, first + count))
+                    lengths[key] = length // stride
+                    break
+    found = {}
+    for key, parts in ranges.items():
+        edges = sorted({0, lengths[key], *(edge for part in parts for edge in part)})
+        if len(parts) > 1 and all(
+            pair in parts or not any(a <= pair[0] < b for a, b in parts)
+            for pair in zip(edges, edges[1:])
+        ):
+            found[key] = tuple(b - a for a, b in zip(edges, edges[1:], strict=False))
+    return found
+
+
+# ---- operands ------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Planner:
+    """Plans the step of one instruction."""
+
+    pieces: Pieces
+    tables: dict[int, WholeTable]
+    i: Instruction
+    least: float
+    exact: bool
+    skips: bool
+    mends: bool = field(default=False, init=False)
+    whole: WholeTable | None = field(default=None, init=False)
+
+    def step(self) -> Step:
+        i = self.i
+        self.whole = self.tables.get(self.pieces.at(i.areas[-1].first))
+        form, product = i.kind, None
+        wide = _WIDE.get(i.kind, 0)
+        if is_unrolled(i):
+            form = "unrolled"
+            operands = [self.operand(ref, 1, None) for ref, _, _ in read_spaces(i)]
+        elif i.kind == "take" and (spaces := _look_up(i)) is not None:
+            form = "look_up"
+            operands = [self.operand(*space) for space in spaces]
+        else:
+            operands = [
+                self.operand(ref, rows, terms if k < wide else None)
+                for k, (ref, rows, terms) in enumerate(i.spaces()[:-1])
+            ]
+            if i.kind == "dot":
+                product = self._product(*operands[:2])
+                form = "dot" if product is None else "product"
+        n = len(self.whole.rows) if self.whole is not None else i.shape[0]
+        shape: tuple[int, ...] = (n,)
+        if form in ("map", "sum", "dot", "max", "argmax"):
+            shape = self._loops_in_common(operands, n)
+            operands = [
+                self._shaped(operand, shape, k < wide) for k, operand in enumerate(operands)
+            ]
+        elif form == "product" and product is not None:
+            shape = tuple(product.shape[k] for k in product.order)
+        elif i.kind == "mm":
+            shape = i.shape[:2]
+        elif form == "look_up":
+            shape = (operands[0].shape[0], operands[1].shape[0])
+        return Step(i, form, tuple(operands), shape, self.whole, self.mends, self.skips, product)
+
+    def _loops_in_common(self, operands: list[Operand], n: int) -> tuple[int, ...]:
+        """Axes for the n results, so that every operand is stretched along whole axes.
+
+        One flat axis would do, but XLA would compute with indices where it could loop.
+        """
+        periods = {n}
+        if self.whole is not None:
+            periods.add(self.whole.shape[1])
+        for operand in operands:
+            view = operand.how.view if isinstance(operand.how, Masked) else operand.how
+            if isinstance(view, View):
+                rows = merged(view.loops[:-1])
+                periods.update(int(np.prod([c for c, _ in rows[k:]])) for k in range(len(rows)))
+        chain = sorted(periods - {1})
+        if any(b % a for a, b in zip(chain, chain[1:], strict=False)) or not chain:
+            return (n,)
+        sizes = [chain[0], *(b // a for a, b in zip(chain, chain[1:], strict=False))]
+        return tuple(reversed(sizes))
+
+    def _shaped(self, operand: Operand, shape: tuple[int, ...], is_wide: bool) -> Operand:
+        """Read an operand with an axis for each loop."""
+        how, wide = operand.how, operand.shape[1:] if is_wide else ()
+        view = how.view if isinstance(how, Masked) else how
+        if isinstance(view, View):
+            loops = split_loops(merged(view.loops[:-1]), shape)
+            again = None
+            if loops is not None:
+                stored = self.tables.get(view.source)
+                length = self.pieces.length(view.source) if stored is None else len(stored.rows)
+                terms = view.loops[-1:] if is_wide else ()
+                again = view_of(view.source, view.start, (*loops, *terms), length)
+            if again is not None:
+                how = replace(how, view=again) if isinstance(how, Masked) else again
+        return Operand((*shape, *wide), how)
+
+    def operand(self, ref: Ref, rows: int, terms: int | None) -> Operand:
+        """Find the simplest way to read an operand."""
+        pieces, whole = self.pieces, self.whole
+        shape = (rows,) if terms is None else (rows, terms)
+        area = ref.area(rows, terms or 1)
+        at = pieces.at(area.first)
+        if whole is None and at == pieces.at(area.last) and at not in self.tables:
+            loops = loops_of(ref, rows, terms)
+            if loops is not None and not pieces.constants[0] <= area.first < pieces.constants[1]:
+                view = view_of(at, ref.base - pieces.starts[at], loops, pieces.length(at))
+                if view is not None:
+                    return Operand(shape, view)
+        slots = ref.slots(rows, terms or 1)
+        if whole is not None:
+            slots, shape = slots[whole.rows], (len(whole.rows), *shape[1:])
+        constant = pieces.is_constant(slots)
+        if constant.all():
+            return Operand(shape, Constant(pieces.known(slots, constant).reshape(shape)))
+        return Operand(shape, self._from_slots(slots, constant))
+
+    def _from_slots(self, slots: Table, constant: Table) -> View | Masked | Joined | Gathered:
+        pieces = self.pieces
+        places = np.searchsorted(pieces.index, slots, side="right") - 1
+        sources = [int(at) for at in np.unique(places[~constant])]
+        if len(sources) == 1:
+            view = self._fitted(sources[0], slots, constant)
+            if view is not None and not constant.any():
+                return view
+            if view is not None:
+                return Masked(view, ~constant, pieces.known(slots, constant))
+        flat = slots.ravel()
+        if not constant.any() and not any(at in self.tables for at in sources):
+            if np.array_equal(flat, np.arange(flat[0], flat[0] + len(flat))):
+                spans = [(pieces.starts[at], pieces.ends[at]) for at in sources]
+                return Joined(
+                    tuple(
+                        (at, max(a, flat[0]) - a, min(b, flat[-1] + 1) - a)
+                        for at, (a, b) in zip(sources, spans, strict=True)
+                    )
+                )
+        parts = []
+        for at in sources:
+            here = (places == at) & ~constant
+            within = np.where(here, slots - pieces.starts[at], 0)
+            if at in self.tables:
+                within = self.tables[at].places[within]
+            parts.append((at, np.where(here, within, -1)))
+        return Gathered(tuple(parts), pieces.known(slots, constant), len(parts) > _PARTS)
+
+    def _fitted(self, at: int, slots: Table, constant: Table) -> View | None:
+        """Read slots of one piece by a view, wherever they matter."""
+        pieces, whole, stored = self.pieces, self.whole, self.tables.get(at)
+        length = pieces.length(at) if stored is None else len(stored.rows)
+        wanted = np.where(constant, 0, slots - pieces.starts[at])
+        table = wanted if stored is None else stored.places[wanted]
+        matters = ~constant
+        if whole is not None:
+            matters &= ~whole.ended[:, None]
+        elif stored is not None:  # copies of the first stand behind the end of a row
+            matters[:, 1:] &= slots[:, 1:] != slots[:, :1]
+        width = 1 if whole is None else whole.shape[1]
+        blocks = (-1, width, slots.shape[1])
+        fitted = fit(table.reshape(blocks), matters.reshape(blocks))
+        if fitted is None:
+            return None
+        base, loops, seen = fitted
+        if seen.min() < 0 or seen.max() >= length:
+            return None
+        view = view_of(at, base, loops, length)
+        if view is None:
+            return None
+        held = seen.reshape(slots.shape)
+        held = held if stored is None else stored.rows[held]
+        wrong = ~constant & (held != wanted)
+        if whole is not None and wrong.any():
+            if (wrong & ~whole.ended[:, None]).any():
+                return None
+            self.mends = True
+        elif wrong.any():
+            return None
+        return view
+
+    # ---- matrix products ------------------------------------------------------------------------
+
+    def _product(self, a: Operand, b: Operand) -> Product | None:
+        """Tell whether dot products are the elements of matrix products."""
+        ways = [o.how.view if isinstance(o.how, Masked) else o.how for o in (a, b)]
+        if not all(isinstance(way, View) for way in ways):
+            return None
+        views: list[View] = ways  # type: ignore[assignment]
+        loops = common([list(view.loops[:-1]) for view in views])
+        if loops is None or any(not x and not y for _, x, y in loops):
+            return None
+        batch = [k for k, (_, x, y) in enumerate(loops) if x and y]
+        left = [k for k, (_, x, y) in enumerate(loops) if x and not y]
+        right = [k for k, (_, x, y) in enumerate(loops) if y and not x]
+        counts = [count for count, _, _ in loops]
+        grid = [int(np.prod([counts[k] for k in side])) for side in (left, right)]
+        if min(grid) < self.least:
+            return None
+        masks = self._masks(a, b, counts, (right, left))
+        if masks is None:
+            return None
+        sides = []
+        for view, mine, strides, mask in zip(
+            views,
+            (left, right),
+            zip(*[loop[1:] for loop in loops], strict=True),
+            masks,
+            strict=True,
+        ):
+            order = [*batch, *mine]
+            chosen = tuple((counts[k], int(strides[k])) for k in order)
+            shape = (*(counts[k] for k in batch), -1, view.loops[-1][0])
+            at, terms = view.source, view.loops[-1]
+            stored = self.tables.get(at)
+            length = self.pieces.length(at) if stored is None else len(stored.rows)
+            again = view_of(at, view.start, (*chosen, terms), length)
+            if again is None:
+                return None
+            rows = int(np.prod([counts[k] for k in mine]))
+            shape = (*(counts[k] for k in batch), rows, terms[0])
+            how: View | Masked = again
+            if mask is not None:
+                how = Masked(again, *[_along(x, counts, order).reshape(shape) for x in mask])
+            sides.append(Operand(shape, how))
+        order = [*batch, *left, *right]
+        return Product(
+            (sides[0], sides[1]),
+            len(batch),
+            tuple(counts[k] for k in order),
+            tuple(int(k) for k in np.argsort(order)),
+        )
+
+    def _masks(
+        self, a: Operand, b: Operand, counts: list[int], others: tuple[list[int], list[int]]
+    ) -> list[tuple[Table, Table] | None] | None:
+        """The masks of both sides, which may not differ along loops in which their side stays."""
+        found: list[tuple[Table, Table] | None] = []
+        for operand, other, along in ((a, b, others[0]), (b, a, others[1])):
+            if not isinstance(operand.how, Masked):
+                found.append(None)
+                continue
+            kept, numbers = operand.how.kept, operand.how.numbers
+            table = kept.reshape(*counts, -1)
+            if any((table != table.take([0], axis=k)).any() for k in along):
+                # What the other side leaves out as 0 counts nothing here, unless it is inf.
+                same = isinstance(other.how, Masked) and np.array_equal(other.how.kept, kept)
+                if self.exact or not same or numbers.any():
+                    return None
+                found.append(None)
+            else:
+                found.append((kept, numbers))
+        return None if a.how.__class__ is Masked and found == [None, None] else found
+
+
+def _along(table: Table, counts: list[int], order: list[int]) -> Table:
+    """Take a table that differs along some loops only, with these in order."""
+    wide = table.reshape(*counts, -1)
+    kept = [k for k in range(len(counts)) if k in order]
+    narrow = wide[tuple(slice(None) if k in order else 0 for k in range(len(counts)))]
+    return narrow.transpose(*[kept.index(k) for k in order], len(order))
+
+
+def _look_up(i: Instruction) -> list[tuple[Ref, int, int | None]] | None:
+    """(index, table) where many rows choose from one table by one index each: an embedding."""
+    n, k = i.shape
+    a, index = i.args
+    if k > LOOK_UP or any(x is not None for x in (a.rows, a.cells, index.rows, index.cells)):
+        return None
+    width = a.inner
+    if n % width or width < 2 or n == width or a.outer_stride:
+        return None
+    if index.inner_stride or index.inner != width:
+        return None
+    return [
+        (Ref(index.base, n // width, 0, index.outer_stride), n // width, None),
+        (Ref(a.base, width, 0, a.inner_stride, a.term_stride), width, k),
+    ]
