@@ -89,8 +89,8 @@ class _Run:
             arrays.append(self.library.constant(plan.program.constants))
         for step in plan.steps:
             found = self.library.reshape(getattr(self, f"_{step.form}")(step), step.shape)
-            if step.whole is not None and step.mends:
-                found = self._mended(step.whole, found)
+            if step.whole is not None and step.ends:
+                found = self._mended(step.whole, step.ends, found)
             arrays.append(found)
         return (
             [self._element(arrays[at], place) for at, place in plan.results],
@@ -103,12 +103,13 @@ class _Run:
     def _flat(self, array: Array) -> Array:
         return array if array.ndim == 1 else self.library.reshape(array, (-1,))
 
-    def _mended(self, whole: WholeTable, found: Array) -> Array:
-        """Put copies of the first where a row has ended."""
+    def _mended(self, whole: WholeTable, ends: str, found: Array) -> Array:
+        """Put copies of the first, or zeros, where a row has ended."""
         library = self.library
         rows = library.reshape(found, whole.shape)
-        first = library.stretch(library.cut(rows, 1, 0, 1), whole.shape)
-        mended = library.where(whole.ended.reshape(whole.shape), first, rows)
+        end = library.constant([[0.0]]) if ends == "zero" else library.cut(rows, 1, 0, 1)
+        ended = whole.ended.reshape(whole.shape)
+        mended = library.where(ended, library.stretch(end, whole.shape), rows)
         return library.reshape(mended, tuple(found.shape))
 
     # ---- operands -------------------------------------------------------------------------------
@@ -126,6 +127,8 @@ class _Run:
             found = library.constant(how.numbers)
         elif isinstance(how, Masked):
             seen = library.reshape(self._seen(how.view), shape)
+            if how.holds:
+                return seen
             numbers = library.constant(how.numbers.reshape(shape))
             return library.where(how.kept.reshape(shape), seen, numbers)
         elif isinstance(how, Joined):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class Masked:
     view: View
     kept: Table
     numbers: Table
+    holds: bool = False  # whether the view has these numbers there already
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +88,14 @@ class Operand:
 
 @dataclass(frozen=True, eq=False)
 class WholeTable:
-    """How a piece of rows of several lengths is kept: row by row, each as long as the longest."""
+    """How a piece of rows of several lengths is kept: row by row, each as long as the longest.
+
+    Where a row has ended it holds copies of its first entry, or zeros, as its readers like it.
+    """
 
     shape: tuple[int, int]
     rows: Table  # of each entry, which element of the piece it holds
-    ended: Table  # whether its row has ended: it holds a copy of the first
+    ended: Table  # whether its row has ended
     places: Table  # of each element, its entry
 
     @classmethod
@@ -101,6 +105,16 @@ class WholeTable:
         places[table[valid]] = np.flatnonzero(valid)
         rows = np.where(valid, table, table[:, :1]).ravel()
         return cls((table.shape[0], table.shape[1]), rows, ~valid.ravel(), places)
+
+    @property
+    def key(self) -> bytes:
+        """The same for tables of the same rows."""
+        return repr(self.shape).encode() + self.rows.tobytes() + self.ended.tobytes()
+
+    def with_rows(self, order: Table) -> WholeTable:
+        """The same with its rows in another order."""
+        table = self.rows.reshape(self.shape)[order]
+        return WholeTable.of(table, ~self.ended.reshape(self.shape)[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +141,7 @@ class Step:
     operands: tuple[Operand, ...]
     shape: tuple[int, ...]  # of the results, which are as many axes as operands have loops
     whole: WholeTable | None = None
-    mends: bool = False  # whether copies of the first are to be put where a row has ended
+    ends: Literal["first", "zero", ""] = ""  # what is to be put where a row has ended
     skips: bool = False  # where the gradient is 0 nothing is passed on, whatever the slope
     product: Product | None = None
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,10 +49,11 @@ from .plan import (
     WholeTable,
 )
 from .reached import surely_reached
-from .whole_tables import whole_tables
+from .whole_tables import wanted_ends, whole_tables
 
 LOOK_UP = 256  # up to so many rows, a look-up is a product with ones and zeros
 _WIDE = {"sum": 1, "dot": 2, "mm": 2, "max": 1, "argmax": 1, "take": 1}  # operands with terms
+_KEEP_ZERO = ("mul", "div", "neg", "relu", "tanh", "sin", "abs")  # op(0, …) is 0
 _PARTS = 8  # arrays to gather from one by one; more are put side by side first
 
 
@@ -68,9 +70,11 @@ def plan(program: Program, *, least: float = 4, exact: bool = False) -> Plan:
     pieces = Pieces(program)
     sure = surely_reached(program)
     tables = {} if exact else whole_tables(pieces)
-    steps = []
-    for i in program.instructions:
-        steps.append(_Planner(pieces, tables, i, least, exact, not sure.all(i.areas[-1])).step())
+    planner = _Planner(pieces, tables, least, exact)
+    planner.wanted = wanted_ends(pieces, tables)
+    planner.tables = _in_order_of_products(planner)
+    planner.ends = {}
+    steps = [planner.step(i, not sure.all(i.areas[-1])) for i in program.instructions]
     gathered = sum(
         len(operand.how.parts)
         for step in steps
@@ -95,6 +99,40 @@ def plan(program: Program, *, least: float = 4, exact: bool = False) -> Plan:
         tuple(place(guard.at) for guard in program.guards),
         _splits(steps),
     )
+
+
+def _in_order_of_products(planner: _Planner) -> dict[int, WholeTable]:
+    """Put the rows of whole tables into the order in which matrix products have them.
+
+    What has a number for each row of such a table, a sum or the largest, is put in order with it.
+    """
+    pieces, orders = planner.pieces, dict[WholeTable, Table]()
+    first, instructions = pieces.first_result, pieces.program.instructions
+    for at, table in planner.tables.items():
+        i = instructions[at - first]
+        product = planner.step(i, False).product if i.kind == "dot" else None
+        if product is not None and table not in orders:
+            order = np.argsort(product.order)
+            counts = [product.shape[k] for k in product.order]
+            if order[-1] == len(order) - 1 and counts[-1] == table.shape[1]:
+                rows = np.arange(table.shape[0]).reshape(counts[:-1]).transpose(order[:-1])
+                orders[table] = rows.ravel()
+    turned = {table: table.with_rows(order) for table, order in orders.items()}
+    found = {at: turned.get(table, table) for at, table in planner.tables.items()}
+    for at, i in enumerate(instructions, first):
+        if i.kind not in ("sum", "max") or at in found:
+            continue
+        starts = i.args[0].slots(*i.shape)[:, 0]
+        source = pieces.at(int(starts[0]))
+        table = planner.tables.get(source)
+        if table not in orders or len(starts) != table.shape[0]:
+            continue
+        starts = starts - pieces.starts[source]
+        if 0 <= starts.min() and starts.max() < len(table.places):
+            if (table.places[starts] // table.shape[1] == np.arange(len(starts))).all():
+                column = orders[table][:, None]
+                found[at] = WholeTable.of(column, np.ones(column.shape, dtype=bool))
+    return found
 
 
 def _splits(steps: list[Step]) -> dict[tuple[int, Cuts], tuple[int, ...]]:
@@ -128,20 +166,24 @@ def _splits(steps: list[Step]) -> dict[tuple[int, Cuts], tuple[int, ...]]:
 
 @dataclass(eq=False)
 class _Planner:
-    """Plans the step of one instruction."""
+    """Plans steps, one after the other."""
 
     pieces: Pieces
     tables: dict[int, WholeTable]
-    i: Instruction
     least: float
     exact: bool
-    skips: bool
-    mends: bool = field(default=False, init=False)
+    # Of pieces that are whole tables: what readers want where a row has ended, and what is there.
+    wanted: dict[int, str] = field(default_factory=dict)
+    ends: dict[int, str] = field(default_factory=dict)
+    # Of the step that is being planned: its table, and whether it reads anything there.
     whole: WholeTable | None = field(default=None, init=False)
+    strays: bool = field(default=False, init=False)
 
-    def step(self) -> Step:
-        i = self.i
-        self.whole = self.tables.get(self.pieces.at(i.areas[-1].first))
+    def step(self, i: Instruction, skips: bool) -> Step:
+        """Plan the step of an instruction."""
+        self.strays = False
+        at = self.pieces.at(i.areas[-1].first)
+        self.whole = self.tables.get(at)
         form, product = i.kind, None
         wide = _WIDE.get(i.kind, 0)
         if is_unrolled(i):
@@ -171,7 +213,26 @@ class _Planner:
             shape = i.shape[:2]
         elif form == "look_up":
             shape = (operands[0].shape[0], operands[1].shape[0])
-        return Step(i, form, tuple(operands), shape, self.whole, self.mends, self.skips, product)
+        ends = self._mended(at, i, operands)
+        return Step(i, form, tuple(operands), shape, self.whole, ends, skips, product)
+
+    def _mended(self, at: int, i: Instruction, operands: list[Operand]) -> Any:
+        """Tell what must be put where rows have ended, because a reader wants it; "" for nothing."""
+        if self.whole is None or not self.whole.ended.any():
+            return ""
+        found = [self.ends.get(self._source(operand), "first") for operand in operands]
+        natural = ""
+        if not self.strays and set(found) == {"first"}:
+            natural = "first"
+        elif found[0] == "zero" and i.op in _KEEP_ZERO:
+            natural = "zero"
+        self.ends[at] = self.wanted.get(at, natural)
+        return "" if self.ends[at] == natural else self.ends[at]
+
+    @staticmethod
+    def _source(operand: Operand) -> int:
+        view = operand.how.view if isinstance(operand.how, Masked) else operand.how
+        return view.source if isinstance(view, View) else -1
 
     def _loops_in_common(self, operands: list[Operand], n: int) -> tuple[int, ...]:
         """Axes for the n results, so that every operand is stretched along whole axes.
@@ -237,7 +298,9 @@ class _Planner:
             if view is not None and not constant.any():
                 return view
             if view is not None:
-                return Masked(view, ~constant, pieces.known(slots, constant))
+                numbers = pieces.known(slots, constant)
+                holds = self._holds_zeros(sources[0], view, constant) and not numbers.any()
+                return Masked(view, ~constant, numbers, holds)
         flat = slots.ravel()
         if not constant.any() and not any(at in self.tables for at in sources):
             if np.array_equal(flat, np.arange(flat[0], flat[0] + len(flat))):
@@ -257,6 +320,15 @@ class _Planner:
             parts.append((at, np.where(here, within, -1)))
         return Gathered(tuple(parts), pieces.known(slots, constant), len(parts) > _PARTS)
 
+    def _holds_zeros(self, at: int, view: View, constant: Table) -> bool:
+        """Whether a whole table has zeros wherever a constant is to be read."""
+        if self.ends.get(at) != "zero":
+            return False
+        places = np.full(view.shape, view.start)
+        for axis, (count, stride) in enumerate(view.loops):
+            places += (np.arange(count) * stride).reshape(-1, *[1] * (len(view.loops) - axis - 1))
+        return bool(self.tables[at].ended[places.reshape(constant.shape)][constant].all())
+
     def _fitted(self, at: int, slots: Table, constant: Table) -> View | None:
         """Read slots of one piece by a view, wherever they matter."""
         pieces, whole, stored = self.pieces, self.whole, self.tables.get(at)
@@ -266,7 +338,7 @@ class _Planner:
         matters = ~constant
         if whole is not None:
             matters &= ~whole.ended[:, None]
-        elif stored is not None:  # copies of the first stand behind the end of a row
+        if stored is not None:  # copies of the first stand behind the end of a row
             matters[:, 1:] &= slots[:, 1:] != slots[:, :1]
         width = 1 if whole is None else whole.shape[1]
         blocks = (-1, width, slots.shape[1])
@@ -285,7 +357,7 @@ class _Planner:
         if whole is not None and wrong.any():
             if (wrong & ~whole.ended[:, None]).any():
                 return None
-            self.mends = True
+            self.strays = True
         elif wrong.any():
             return None
         return view
@@ -332,7 +404,9 @@ class _Planner:
             shape = (*(counts[k] for k in batch), rows, terms[0])
             how: View | Masked = again
             if mask is not None:
-                how = Masked(again, *[_along(x, counts, order).reshape(shape) for x in mask])
+                kept, numbers, holds = mask
+                kept, numbers = (_along(x, counts, order).reshape(shape) for x in (kept, numbers))
+                how = Masked(again, kept, numbers, holds)
             sides.append(Operand(shape, how))
         order = [*batch, *left, *right]
         return Product(
@@ -344,9 +418,9 @@ class _Planner:
 
     def _masks(
         self, a: Operand, b: Operand, counts: list[int], others: tuple[list[int], list[int]]
-    ) -> list[tuple[Table, Table] | None] | None:
+    ) -> list[tuple[Table, Table, bool] | None] | None:
         """The masks of both sides, which may not differ along loops in which their side stays."""
-        found: list[tuple[Table, Table] | None] = []
+        found: list[tuple[Table, Table, bool] | None] = []
         for operand, other, along in ((a, b, others[0]), (b, a, others[1])):
             if not isinstance(operand.how, Masked):
                 found.append(None)
@@ -360,7 +434,7 @@ class _Planner:
                     return None
                 found.append(None)
             else:
-                found.append((kept, numbers))
+                found.append((kept, numbers, operand.how.holds))
         return None if a.how.__class__ is Masked and found == [None, None] else found
 
 

@@ -14,6 +14,7 @@ def whole_tables(pieces: Pieces) -> dict[int, WholeTable]:
     """Find the pieces that are read as rows of several lengths, and what goes along with them."""
     program, first = pieces.program, pieces.first_result
     found: dict[int, WholeTable] = {}
+    same: dict[bytes, WholeTable] = {}
     links: list[tuple[int, int]] = []  # pieces that are read element by element, and the reader
     for at, i in enumerate(program.instructions, first):
         for ref, rows, terms in i.spaces()[:-1]:
@@ -25,7 +26,8 @@ def whole_tables(pieces: Pieces) -> dict[int, WholeTable]:
             elif ref.cells is not None and terms > 1:
                 table = _rows_of_several_lengths(pieces, ref.slots(rows, terms))
                 if table is not None:
-                    found.setdefault(*table)
+                    at_, made = table
+                    found.setdefault(at_, same.setdefault(made.key, made))
     kinds = [i.kind for i in program.instructions]
     waiting = list(found)
     while waiting:  # what is read element by element, and who reads so, are kept alike
@@ -54,3 +56,23 @@ def _rows_of_several_lengths(pieces: Pieces, slots: Table) -> tuple[int, WholeTa
     if kind not in _IN_TABLES or not np.array_equal(np.sort(here), np.arange(start, end)):
         return None
     return at, WholeTable.of(slots - start, ~ended)
+
+
+def wanted_ends(pieces: Pieces, tables: dict[int, WholeTable]) -> dict[int, str]:
+    """What readers of whole tables want to find where a row has ended: "first" or "zero"."""
+    found: dict[int, str] = {}
+    for i in pieces.program.instructions:
+        for ref, rows, terms in i.spaces()[:-1]:
+            if ref.cells is None:
+                continue
+            slots = ref.slots(rows, terms)
+            constant = pieces.is_constant(slots)
+            sources = np.unique(np.searchsorted(pieces.index, slots[~constant], "right") - 1)
+            if len(sources) != 1 or int(sources[0]) not in tables:
+                continue
+            at = int(sources[0])
+            if (slots[:, 1:] == slots[:, :1])[~constant[:, 1:]].any():
+                found[at] = "first"
+            elif constant.any() and not pieces.known(slots, constant).any():
+                found.setdefault(at, "zero")
+    return found
