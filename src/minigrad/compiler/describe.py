@@ -7,6 +7,8 @@ from collections import Counter
 from ..core.names import plural
 from .ir.kinds import KINDS
 from .specialization import Specialization
+from .views.plan import Constant, Gathered, Joined, Masked, Operand, Step, View
+from .views.planner import plan
 
 
 def described(spec: Specialization, name: str) -> str:
@@ -44,3 +46,45 @@ def described(spec: Specialization, name: str) -> str:
     if beyond := spec.environment.cannot_follow:
         lines.append(f"Frozen, and nobody can check it: {', '.join(beyond)}.")
     return "\n".join(lines)
+
+
+def described_as_arrays(spec: Specialization, name: str) -> str:
+    """Say what becomes of a program for an array library: products, views, gathers."""
+    planned = plan(spec.program)
+    forms = Counter(step.form for step in planned.steps)
+    reads = Counter(
+        type(operand.how) for step in planned.steps for operand in (*step.operands, *_sides(step))
+    )
+    tables = {id(step.whole) for step in planned.steps if step.whole is not None}
+    lines = [
+        f"{name}: {plural(spec.nodes, 'scalar operation')} become "
+        f"{plural(len(planned.steps), 'array operation')}, from "
+        f"{plural(len(planned.leaves), 'input')}."
+    ]
+    for step in planned.steps:
+        if step.form == "mm":
+            m, n, k = step.instruction.shape
+            lines.append(f"  a matrix product, {m}×{k} times {k}×{n}")
+        elif step.product is not None:
+            batch = " × ".join(str(n) for n in step.product.shape[: step.product.batch])
+            a, b = (side.shape[-2] for side in step.product.sides)
+            k = step.product.sides[0].shape[-1]
+            lines.append(f"  {batch or 1} matrix products, {a}×{k} times {k}×{b}, of dot products")
+    words = {
+        "look_up": "look-ups as products with ones and zeros",
+        "unrolled": "short sums, unrolled",
+    }
+    for form, count in forms.items():
+        if form not in ("mm", "product"):
+            lines.append(f"  {count} × {words.get(form) or KINDS[form].words or form}")
+    lines.append(
+        f"Operands: {reads[View] + reads[Masked]} views, {reads[Constant]} constants, "
+        f"{reads[Joined]} joined, {reads[Gathered]} gathered at constant places."
+    )
+    if tables:
+        lines.append(f"Rows of several lengths are kept as whole tables: {len(tables)} shapes.")
+    return "\n".join(lines)
+
+
+def _sides(step: Step) -> tuple[Operand, ...]:
+    return () if step.product is None else step.product.sides

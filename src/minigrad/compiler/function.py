@@ -29,7 +29,7 @@ from ..scalar import Value, fused
 from .arguments.structure import Flat, flatten, lifted, shape_only
 from .backends import backend_of
 from .callables import Made, refuse_unfinished
-from .describe import described
+from .describe import described, described_as_arrays
 from .dispatch import Args, CacheInfo, Dispatcher, Kwargs, Run, Uncompiled
 from .gradients import Gradients, gradients_of
 from .ir.program import Program
@@ -197,11 +197,18 @@ class Compiled(Made):
         """The program of the latest call with its gradient."""
         return self.dispatch.latest().machine(BY_ALL).program
 
-    def explain(self) -> str:
-        """Say what was recognised, what the program is tied to, guarded by and audited for."""
+    def explain(self, backend: str = "") -> str:
+        """Say what was recognised, what the program is tied to, guarded by and audited for.
+
+        For `backend="jax"` it is what becomes a matrix product, a view or a gather there.
+        """
+        if backend not in ("", "jax"):
+            raise ValueError(f"explain(backend={backend!r}): choose 'jax', or none.")
         if self.dispatch.as_is:
             return self.dispatch.as_is
         spec = self.dispatch.latest()
+        if backend:
+            return described_as_arrays(spec, self.__name__)
         return f"{described(spec, self.__name__)}\n{self.dispatch.audit.said(spec)}"
 
     def cache_info(self) -> CacheInfo:

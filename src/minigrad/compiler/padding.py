@@ -25,8 +25,8 @@ def padded(
     for at, count in enumerate(counts):
         if not less < count <= longest:
             raise ValueError(
-                f"padded(rows): row {at} has {count} numbers; give from {less + 1} to {longest}, or "
-                "cut it."
+                f"padded(rows): row {at} has {count} numbers; give from {less + 1} to {longest}, "
+                "or cut it."
             )
     whole = all(np.asarray(row).dtype.kind in "iu" for row in rows) and fill == int(fill)
     table = np.full((len(counts), longest), fill, dtype=np.int64 if whole else np.float64)

@@ -69,7 +69,10 @@ class _Later:
 
     def __init__(self, words: str, package: str, module: str) -> None:
         self.words = words
-        self.missing = f"{words} is not installed. Install it with: python -m pip install 'minigrad[{package}]'"
+        self.missing = (
+            f"{words} is not installed. Install it with: python -m pip install "
+            f"'minigrad[{package}]'"
+        )
         self._package, self._module = package, module
 
     def available(self) -> bool:

@@ -153,7 +153,7 @@ class _Run:
         return array if view.narrow == view.shape else library.stretch(array, view.shape)
 
     def _cut(self, source: int, cuts: Cuts) -> Array:
-        """Fold and slice a piece, once for each cut: an axis for each of them, and one for the rest."""
+        """Fold and slice a piece: an axis for each cut, and one for the rest."""
         if not cuts:
             return self._flat(self.arrays[source])
         library, axis = self.library, len(cuts) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,6 +19,7 @@ MOST_GATHERED = 500  # arrays to gather from: seconds of compiling grow faster t
 
 
 def irregular(why: str) -> str:
+    """Say that a program is not for array libraries."""
     return (
         f"this program is irregular: {why}, and XLA would need minutes to compile it. Run it on "
         "the native machine (backend='native'), over many rows with minigrad.vmap."
@@ -69,13 +71,14 @@ def taken_apart(program: Program) -> Program:
 
 def _is_loose(slots: list[int], alone: Flags) -> bool:
     """Whether a few elements come from here and there."""
-    strides = {b - a for a, b in zip(slots, slots[1:], strict=False)}
+    strides = {b - a for a, b in pairwise(slots)}
     if strides == {0}:
         return False
     return strides != {1} or (len(slots) <= 2 and all(alone.array[slot] for slot in slots))
 
 
 def is_unrolled(i: Instruction) -> bool:
+    """Whether a sum has so few terms that each is an array of its own."""
     return i.kind in ("sum", "dot") and i.shape[0] == 1 and i.shape[1] <= FEW
 
 
@@ -100,6 +103,7 @@ class Pieces:
             Leaf(a, b, bool(indices[a:b].any() and not numbers[a:b].any()))
             for a, b in zip(cuts, [*cuts[1:], first], strict=True)
         ]
+        self.parameters = bisect_right(cuts, program.parameters - 1)  # leaves that are captured
         self.starts = [*cuts, *([first] if len(program.constants) else [])]
         self.first_result = len(self.starts)
         self.starts += [i.areas[-1].first for i in program.instructions]

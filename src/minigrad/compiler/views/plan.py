@@ -86,6 +86,12 @@ class Operand:
         return isinstance(self.how, Constant) and not self.how.numbers.any()
 
 
+def seen_by(operand: Operand) -> View | None:
+    """Return the view that an operand is read by, with or without a mask."""
+    how = operand.how.view if isinstance(operand.how, Masked) else operand.how
+    return how if isinstance(how, View) else None
+
+
 @dataclass(frozen=True, eq=False)
 class WholeTable:
     """How a piece of rows of several lengths is kept: row by row, each as long as the longest.

@@ -15,8 +15,8 @@ knows no library: `backends/arrays` follows a plan in any. Start at `plan`.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ from .plan import (
     Table,
     View,
     WholeTable,
+    seen_by,
 )
 from .reached import surely_reached
 from .whole_tables import wanted_ends, whole_tables
@@ -54,6 +55,7 @@ from .whole_tables import wanted_ends, whole_tables
 LOOK_UP = 256  # up to so many rows, a look-up is a product with ones and zeros
 _WIDE = {"sum": 1, "dot": 2, "mm": 2, "max": 1, "argmax": 1, "take": 1}  # operands with terms
 _KEEP_ZERO = ("mul", "div", "neg", "relu", "tanh", "sin", "abs")  # op(0, …) is 0
+_PARAMETERS = 4  # rows or columns of parameters that make dot products a matrix product
 _PARTS = 8  # arrays to gather from one by one; more are put side by side first
 
 
@@ -92,7 +94,7 @@ def plan(program: Program, *, least: float = 4, exact: bool = False) -> Plan:
     return Plan(
         program,
         tuple(pieces.leaves),
-        bisect_right(pieces.starts[: len(pieces.leaves)], program.parameters - 1),
+        pieces.parameters,
         bool(len(program.constants)),
         tuple(steps),
         tuple(place(slot) for slot in program.results),
@@ -124,14 +126,14 @@ def _in_order_of_products(planner: _Planner) -> dict[int, WholeTable]:
             continue
         starts = i.args[0].slots(*i.shape)[:, 0]
         source = pieces.at(int(starts[0]))
-        table = planner.tables.get(source)
-        if table not in orders or len(starts) != table.shape[0]:
+        before = planner.tables.get(source)
+        if before is None or before not in orders or len(starts) != before.shape[0]:
             continue
         starts = starts - pieces.starts[source]
-        if 0 <= starts.min() and starts.max() < len(table.places):
-            if (table.places[starts] // table.shape[1] == np.arange(len(starts))).all():
-                column = orders[table][:, None]
-                found[at] = WholeTable.of(column, np.ones(column.shape, dtype=bool))
+        inside = starts.min() >= 0 and starts.max() < len(before.places)
+        if inside and (before.places[starts] // before.shape[1] == np.arange(len(starts))).all():
+            column = orders[before][:, None]
+            found[at] = WholeTable.of(column, np.ones(column.shape, dtype=bool))
     return found
 
 
@@ -141,12 +143,10 @@ def _splits(steps: list[Step]) -> dict[tuple[int, Cuts], tuple[int, ...]]:
     lengths: dict[tuple[int, Cuts], int] = {}
     for step in steps:
         for operand in step.product.sides if step.product is not None else step.operands:
-            how = operand.how.view if isinstance(operand.how, Masked) else operand.how
-            for k, (length, stride, first, count) in enumerate(
-                how.cuts if isinstance(how, View) else ()
-            ):
-                if (first, count) != (0, length // stride):
-                    key = how.source, (*how.cuts[:k], (length, stride, 0, length // stride))
+            view = seen_by(operand)
+            for k, (length, stride, first, count) in enumerate(() if view is None else view.cuts):
+                if view is not None and count < length // stride:
+                    key = view.source, (*view.cuts[:k], (length, stride, 0, length // stride))
                     ranges.setdefault(key, set()).add((first, first + count))
                     lengths[key] = length // stride
                     break
@@ -154,10 +154,9 @@ def _splits(steps: list[Step]) -> dict[tuple[int, Cuts], tuple[int, ...]]:
     for key, parts in ranges.items():
         edges = sorted({0, lengths[key], *(edge for part in parts for edge in part)})
         if len(parts) > 1 and all(
-            pair in parts or not any(a <= pair[0] < b for a, b in parts)
-            for pair in zip(edges, edges[1:])
+            pair in parts or not any(a <= pair[0] < b for a, b in parts) for pair in pairwise(edges)
         ):
-            found[key] = tuple(b - a for a, b in zip(edges, edges[1:], strict=False))
+            found[key] = tuple(b - a for a, b in pairwise(edges))
     return found
 
 
@@ -217,10 +216,11 @@ class _Planner:
         return Step(i, form, tuple(operands), shape, self.whole, ends, skips, product)
 
     def _mended(self, at: int, i: Instruction, operands: list[Operand]) -> Any:
-        """Tell what must be put where rows have ended, because a reader wants it; "" for nothing."""
+        """Tell what must be put where rows have ended, for a reader that wants it."""
         if self.whole is None or not self.whole.ended.any():
             return ""
-        found = [self.ends.get(self._source(operand), "first") for operand in operands]
+        views = [seen_by(operand) for operand in operands]
+        found = ["first" if view is None else self.ends.get(view.source, "first") for view in views]
         natural = ""
         if not self.strays and set(found) == {"first"}:
             natural = "first"
@@ -228,11 +228,6 @@ class _Planner:
             natural = "zero"
         self.ends[at] = self.wanted.get(at, natural)
         return "" if self.ends[at] == natural else self.ends[at]
-
-    @staticmethod
-    def _source(operand: Operand) -> int:
-        view = operand.how.view if isinstance(operand.how, Masked) else operand.how
-        return view.source if isinstance(view, View) else -1
 
     def _loops_in_common(self, operands: list[Operand], n: int) -> tuple[int, ...]:
         """Axes for the n results, so that every operand is stretched along whole axes.
@@ -243,21 +238,21 @@ class _Planner:
         if self.whole is not None:
             periods.add(self.whole.shape[1])
         for operand in operands:
-            view = operand.how.view if isinstance(operand.how, Masked) else operand.how
-            if isinstance(view, View):
+            view = seen_by(operand)
+            if view is not None:
                 rows = merged(view.loops[:-1])
                 periods.update(int(np.prod([c for c, _ in rows[k:]])) for k in range(len(rows)))
         chain = sorted(periods - {1})
-        if any(b % a for a, b in zip(chain, chain[1:], strict=False)) or not chain:
+        if any(b % a for a, b in pairwise(chain)) or not chain:
             return (n,)
-        sizes = [chain[0], *(b // a for a, b in zip(chain, chain[1:], strict=False))]
+        sizes = [chain[0], *(b // a for a, b in pairwise(chain))]
         return tuple(reversed(sizes))
 
     def _shaped(self, operand: Operand, shape: tuple[int, ...], is_wide: bool) -> Operand:
         """Read an operand with an axis for each loop."""
         how, wide = operand.how, operand.shape[1:] if is_wide else ()
-        view = how.view if isinstance(how, Masked) else how
-        if isinstance(view, View):
+        view = seen_by(operand)
+        if view is not None:
             loops = split_loops(merged(view.loops[:-1]), shape)
             again = None
             if loops is not None:
@@ -302,15 +297,11 @@ class _Planner:
                 holds = self._holds_zeros(sources[0], view, constant) and not numbers.any()
                 return Masked(view, ~constant, numbers, holds)
         flat = slots.ravel()
-        if not constant.any() and not any(at in self.tables for at in sources):
-            if np.array_equal(flat, np.arange(flat[0], flat[0] + len(flat))):
-                spans = [(pieces.starts[at], pieces.ends[at]) for at in sources]
-                return Joined(
-                    tuple(
-                        (at, max(a, flat[0]) - a, min(b, flat[-1] + 1) - a)
-                        for at, (a, b) in zip(sources, spans, strict=True)
-                    )
-                )
+        is_plain = not constant.any() and not any(at in self.tables for at in sources)
+        if is_plain and np.array_equal(flat, np.arange(flat[0], flat[0] + len(flat))):
+            spans = [(at, pieces.starts[at], pieces.ends[at]) for at in sources]
+            low, high = int(flat[0]), int(flat[-1]) + 1
+            return Joined(tuple((at, max(a, low) - a, min(b, high) - a) for at, a, b in spans))
         parts = []
         for at in sources:
             here = (places == at) & ~constant
@@ -366,10 +357,9 @@ class _Planner:
 
     def _product(self, a: Operand, b: Operand) -> Product | None:
         """Tell whether dot products are the elements of matrix products."""
-        ways = [o.how.view if isinstance(o.how, Masked) else o.how for o in (a, b)]
-        if not all(isinstance(way, View) for way in ways):
+        views = [view for operand in (a, b) if (view := seen_by(operand)) is not None]
+        if len(views) < 2:
             return None
-        views: list[View] = ways  # type: ignore[assignment]
         loops = common([list(view.loops[:-1]) for view in views])
         if loops is None or any(not x and not y for _, x, y in loops):
             return None
@@ -378,7 +368,9 @@ class _Planner:
         right = [k for k, (_, x, y) in enumerate(loops) if y and not x]
         counts = [count for count, _, _ in loops]
         grid = [int(np.prod([counts[k] for k in side])) for side in (left, right)]
-        if min(grid) < self.least:
+        # A side of parameters alone is the same for all rows of a batch: a product, however small.
+        is_shared = any(view.source < self.pieces.parameters for view in views)
+        if min(grid) < self.least and not (is_shared and max(grid) >= _PARAMETERS):
             return None
         masks = self._masks(a, b, counts, (right, left))
         if masks is None:

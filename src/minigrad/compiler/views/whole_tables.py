@@ -26,8 +26,8 @@ def whole_tables(pieces: Pieces) -> dict[int, WholeTable]:
             elif ref.cells is not None and terms > 1:
                 table = _rows_of_several_lengths(pieces, ref.slots(rows, terms))
                 if table is not None:
-                    at_, made = table
-                    found.setdefault(at_, same.setdefault(made.key, made))
+                    piece, made = table
+                    found.setdefault(piece, same.setdefault(made.key, made))
     kinds = [i.kind for i in program.instructions]
     waiting = list(found)
     while waiting:  # what is read element by element, and who reads so, are kept alike

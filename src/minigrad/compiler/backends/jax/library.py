@@ -22,38 +22,79 @@ Array = Any
 _PLAIN = ("add", "sub", "mul", "neg")  # whose slopes JAX knows as well
 
 
-def _math() -> ArrayMath:
-    special = jax.scipy.special
-    return ArrayMath(jnp, erf=special.erf, erfc=special.erfc, number=lax.stop_gradient, traced=True)
+def _equal(a: Any, b: Any) -> Any:
+    return a == b if isinstance(a, float) and isinstance(b, float) else jnp.equal(a, b)
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    """Choose, at once if it is known already."""
+    return (a if condition else b) if isinstance(condition, bool) else jnp.where(condition, a, b)
+
+
+class _Math(ArrayMath):
+    """The mathematics of `jnp`.
+
+    `exact` is right at the ends of the range of floats, too, and computes twice everywhere: while
+    JAX traces, nobody can tell which lanes need it. Slopes will be differentiated again: their
+    `rows` are functions with slopes of their own.
+    """
+
+    def __init__(self, exact: bool, slopes: bool) -> None:
+        special = jax.scipy.special
+        super().__init__(
+            jnp, erf=special.erf, erfc=special.erfc, number=lax.stop_gradient, traced=True
+        )
+        self._exact = exact
+        self.equal, self.where = _equal, _where
+        if slopes:
+            self.rows = _Rows(exact)  # type: ignore[assignment]
+
+    def usually(self, holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Any:
+        """Return what is right but for the ends of the range, or what is right there too."""
+        return super().usually(holds, usual, otherwise) if self._exact else usual
 
 
 class _Rows:
-    """Every row of the op table as a function: what slopes that are rows are made of."""
+    """Every row of the op table as a function."""
+
+    def __init__(self, exact: bool) -> None:
+        self._exact = exact
 
     def __getitem__(self, name: str) -> Callable[..., Array]:
-        return elementwise(name)
+        return elementwise(name, exact=self._exact)
 
 
-MATH = _math()
-_SLOPES = _math()  # JAX will differentiate slopes again
-_SLOPES.rows = _Rows()  # type: ignore[assignment]
+MATH = _Math(exact=True, slopes=False)
+_MATHS = {
+    (exact, slopes): _Math(exact, slopes) for exact in (True, False) for slopes in (True, False)
+}
+
+
+def _is_right_without_ends(name: str, known: tuple[float | None, ...]) -> bool:
+    """Whether the usual formula is the plain one, right at 0 and inf, and only loses digits."""
+    if name in ("pow", "pow_slope"):
+        return known[1] is not None and known[1] != 0.0
+    return name in ("div", "gelu", "silu")
 
 
 # ---- element by element --------------------------------------------------------------------------
 
 
-def elementwise(name: str, skips: bool = False) -> Callable[..., Array]:
+def elementwise(name: str, skips: bool = False, exact: bool = False) -> Callable[..., Array]:
     """Return an operation of the table; operands that are floats are known, and not followed."""
 
     def run(*xs: Array) -> Array:
         known = tuple(x if isinstance(x, float) else None for x in xs)
-        return _made(name, skips, known)(*[x for x in xs if not isinstance(x, float)])
+        made = _made(name, skips, known, exact or not _is_right_without_ends(name, known))
+        return made(*[x for x in xs if not isinstance(x, float)])
 
     return run
 
 
 @functools.lru_cache(maxsize=4096)
-def _made(name: str, skips: bool, known: tuple[float | None, ...]) -> Callable[..., Array]:
+def _made(
+    name: str, skips: bool, known: tuple[float | None, ...], exact: bool
+) -> Callable[..., Array]:
     """Return an operation with the slopes of the table, some of its operands being known."""
     op = MAPS[name]
     open_ = [at for at, number in enumerate(known) if number is None]
@@ -63,7 +104,7 @@ def _made(name: str, skips: bool, known: tuple[float | None, ...]) -> Callable[.
         return [next(given) if number is None else number for number in known]
 
     def value(*xs: Array) -> Array:
-        return op.value(MATH, *filled(xs))
+        return op.value(_MATHS[exact, False], *filled(xs))
 
     if name in FLAT:
         return lambda *xs: lax.stop_gradient(value(*xs))
@@ -77,18 +118,19 @@ def _made(name: str, skips: bool, known: tuple[float | None, ...]) -> Callable[.
         y, arguments, parts = function(*primals), filled(primals), []
         for at, t in zip(open_, tangents, strict=True):
             if not isinstance(t, jax.custom_derivatives.SymbolicZero):
-                slope = _slope(op, at, y, arguments)
+                slope = _slope(op, at, _MATHS[exact, True], y, arguments)
                 parts.append(scaled(t, slope) if skips else slope * t)
         return y, functools.reduce(operator.add, parts) if parts else jnp.zeros_like(y)
 
     function.defjvp(jvp, symbolic_zeros=True)
-    return function
+    found: Callable[..., Array] = function
+    return found
 
 
-def _slope(op: Op, at: int, y: Array, arguments: list[Any]) -> Array:
+def _slope(op: Op, at: int, m: ArrayMath, y: Array, arguments: list[Any]) -> Array:
     if op.partials:
-        return op.partials[at](_SLOPES, y, *arguments)
-    return op.derivatives(_SLOPES, y, *arguments)[at]
+        return op.partials[at](m, y, *arguments)
+    return op.derivatives(m, y, *arguments)[at]
 
 
 # ---- the library ---------------------------------------------------------------------------------
@@ -97,8 +139,8 @@ def _slope(op: Op, at: int, y: Array, arguments: list[Any]) -> Array:
 class JaxLibrary:
     """What a plan needs, in JAX's words; `lax` where it is quicker to trace than `jnp`."""
 
-    def __init__(self, dtype: Any, precision: Any) -> None:
-        self.dtype, self.precision = np.dtype(dtype), precision
+    def __init__(self, dtype: Any, precision: Any, exact: bool) -> None:
+        self.dtype, self.precision, self.exact = np.dtype(dtype), precision, exact
 
     def reshape(self, x: Array, shape: tuple[int, ...]) -> Array:
         if -1 in shape:
@@ -109,7 +151,8 @@ class JaxLibrary:
         return lax.transpose(x, order)
 
     def split(self, x: Array, axis: int, sizes: tuple[int, ...]) -> Sequence[Array]:
-        return lax.split(x, sizes, axis)
+        parts: Sequence[Array] = lax.split(x, sizes, axis)
+        return parts
 
     def join(self, parts: Sequence[Array]) -> Array:
         return lax.concatenate(parts, 0)
@@ -155,4 +198,4 @@ class JaxLibrary:
         return here, jnp.where(valid, 1.0, jnp.nan).astype(self.dtype)
 
     def elementwise(self, op: str, skips: bool) -> Callable[..., Array]:
-        return elementwise(op, skips)
+        return elementwise(op, skips, self.exact)

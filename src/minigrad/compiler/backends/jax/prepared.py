@@ -87,7 +87,7 @@ class Prepared(host.Prepared):
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> tuple[Array, tuple[int, int] | None]:
-        """Run rows of data in chunks that fit the device; the next is sent while one is computed."""
+        """Run rows in chunks that fit the device; the next is sent while one is computed."""
         if self._derivative.what != "gradient":
             return self._each(values, columns, outputs)
         size = max(1, min(count, _CHUNK // max(1, self._forward.size)))
@@ -137,7 +137,7 @@ class Prepared(host.Prepared):
     def _computed_rows(
         self, shared: Any, columns: Sequence[Any], weights: Any, slots: tuple[int, ...]
     ) -> tuple[Any, Any, Any]:
-        """Return the ends of each row, the derivatives by its columns, and by what all rows share."""
+        """Return the ends of each row, and derivatives by its columns and by what is shared."""
 
         def one(shared: Any, *row: Any) -> tuple[Any, Any]:
             ends, chosen = self._ends(_placed(shared, slots, row))
@@ -173,17 +173,17 @@ class Prepared(host.Prepared):
             if bad.any():
                 guard = int(np.argmax(bad.any(axis=0)))
                 return guard, start + int(np.argmax(bad[:, guard]))
-        numbers = [ends[:, :results], by_shared, *by_columns]
-        if len(self._finite) and not all(np.isfinite(each).all() for each in numbers):
+        delivered = [ends[:, :results], by_shared, *by_columns]
+        if len(self._finite) and not all(np.isfinite(each).all() for each in delivered):
             return NOT_FINITE, start
         if adjoints:
             totals[: len(by_shared)] += by_shared
         for slot, table in outputs:
             where = self.program.results.index(slot) if slot in self.program.results else -1
-            found = ends[:, where]
+            numbers = ends[:, where]
             if where < 0:
-                found = by_columns[slots.index(slot - adjoints)][: stop - start]
-            table[start:stop] = found.reshape(table[start:stop].shape)
+                numbers = by_columns[slots.index(slot - adjoints)][: stop - start]
+            table[start:stop] = numbers.reshape(table[start:stop].shape)
         return None
 
 

@@ -63,7 +63,7 @@ class Lowered:
         kind = device or jax.default_backend()
         self.plan: Plan = plan(program, least=GRID.get(kind, float("inf")), exact=exact)
         self.dtype, precision = number_type(dtype)
-        self._library = JaxLibrary(self.dtype, precision)
+        self._library = JaxLibrary(self.dtype, precision, exact)
         self.guards = [guard.number for guard in program.guards]
         leaves = self.plan.leaves
         self._sizes = [leaf.end - leaf.first for leaf in leaves[: self.plan.parameters]]
@@ -75,7 +75,7 @@ class Lowered:
         return list(lax.split(jnp.asarray(params, self.dtype), self._sizes))
 
     def from_numbers(self, numbers: Sequence[Any], everything: bool = False) -> list[Array]:
-        """Make leaves of the arguments' numbers, or of `everything`; arrays among them, in order."""
+        """Make leaves of the numbers of the arguments, or of `everything`, in order."""
         flat = [lax.reshape(x, (x.size,)) if x.ndim != 1 else x for x in map(jnp.asarray, numbers)]
         ends = np.cumsum([x.shape[0] for x in flat]).tolist()
         skipped = 0 if everything else self.plan.program.parameters
@@ -86,10 +86,9 @@ class Lowered:
             for x, end in zip(flat, ends, strict=True):
                 start = end - x.shape[0]
                 if start < b and a < end:
-                    x = _number(x, self.dtype, leaf.is_index)
-                    parts.append(
-                        x if a <= start and end <= b else x[max(a, start) - start : b - start]
-                    )
+                    whole = a <= start and end <= b
+                    part = x if whole else x[max(a, start) - start : b - start]
+                    parts.append(_number(part, self.dtype, leaf.is_index))
             found.append(parts[0] if len(parts) == 1 else lax.concatenate(parts, 0))
         return found
 

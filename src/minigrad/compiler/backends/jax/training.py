@@ -270,11 +270,11 @@ class _Made:
         columns, numbers = (params, grads, *state), settings.astype(params.dtype)
         new = self._formula.moved(MATH, columns, tuple(numbers))
         # A step with a failed guard is not taken.
-        params, *state = [
+        moved = [
             jnp.where(failed > 0, old, jnp.broadcast_to(x, old.shape).astype(old.dtype))
             for old, x in zip((params, *state), new, strict=True)
         ]
-        return params, tuple(state), grads, loss / weight, failed
+        return moved[0], tuple(moved[1:]), grads, loss / weight, failed
 
     def __call__(self, params: Any, state: Any, settings: Any, others: Any, args: Any) -> Any:
         """Take a step."""
@@ -303,9 +303,10 @@ class _Made:
 
 def _over(mesh: Any, function: Callable[..., Any], specs: Sequence[Any]) -> Callable[..., Any]:
     """Run a function on each device's part."""
-    return jax.shard_map(
+    spread: Callable[..., Any] = jax.shard_map(
         function, mesh=mesh, in_specs=tuple(specs), out_specs=PartitionSpec(), check_vma=False
     )
+    return spread
 
 
 def _refuse() -> float:
