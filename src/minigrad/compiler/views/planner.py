@@ -142,7 +142,8 @@ def _splits(steps: list[Step]) -> dict[tuple[int, Cuts], tuple[int, ...]]:
     ranges: dict[tuple[int, Cuts], set[tuple[int, int]]] = {}
     lengths: dict[tuple[int, Cuts], int] = {}
     for step in steps:
-        for operand in step.product.sides if step.product is not None else step.operands:
+        sides = step.operands[:2] if step.product is None else step.product.sides
+        for operand in (*sides, *step.operands[2:]):
             view = seen_by(operand)
             for k, (length, stride, first, count) in enumerate(() if view is None else view.cuts):
                 if view is not None and count < length // stride:
