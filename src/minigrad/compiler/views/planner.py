@@ -362,7 +362,7 @@ class _Planner:
         if len(views) < 2:
             return None
         loops = common([list(view.loops[:-1]) for view in views])
-        if loops is None or any(not x and not y for _, x, y in loops):
+        if not loops or any(not x and not y for _, x, y in loops):
             return None
         batch = [k for k, (_, x, y) in enumerate(loops) if x and y]
         left = [k for k, (_, x, y) in enumerate(loops) if x and not y]
