@@ -28,7 +28,7 @@ def padded(
                 f"padded(rows): row {at} has {count} numbers; give from {less + 1} to {longest}, "
                 "or cut it."
             )
-    whole = all(np.asarray(row).dtype.kind in "iu" for row in rows) and fill == int(fill)
+    whole = all(np.asarray(row).dtype.kind in "iu" for row in rows) and float(fill).is_integer()
     table = np.full((len(counts), longest), fill, dtype=np.int64 if whole else np.float64)
     weights = np.zeros((len(counts), longest - less))
     for at, (row, count) in enumerate(zip(rows, counts, strict=True)):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...scalar import Value
-from .structure import Mapping, Sequence, Static, Structure, Table, Uniform
+from .structure import Flat, Mapping, Sequence, Static, Structure, Table, Uniform, flatten
 
 
 def given_numbers(structure: Structure, given: Any, what: str = "the arguments") -> list[Any]:
@@ -62,8 +62,9 @@ def _numbers(structure: Structure, given: Any, what: str) -> Iterator[Any]:
         return
     match structure:
         case Static(how, known):
-            if how == "value" and not _is_same(known, given):
-                raise _other(what, repr(known), repr(given))
+            if flatten(given, Flat()) != structure:
+                was = repr(known[1]) if how == "value" else f"another {_said(given)}"
+                raise _other(what, was, repr(given) if how == "value" else "this one")
         case Mapping(_, items):
             names = [name for name, _, _ in items]
             if not isinstance(given, dict) or set(given) != set(names):
@@ -89,13 +90,6 @@ def _in_turn(parts: Any, given: Any, what: str) -> Iterator[Any]:
         raise _other(what, f"a list of {len(parts)}", _said(given))
     for at, (part, each) in enumerate(zip(parts, given, strict=True)):
         yield from _numbers(part, each, f"{what}[{at}]")
-
-
-def _is_same(known: Any, given: Any) -> bool:
-    try:
-        return bool(known == given)
-    except Exception:  # a comparison of somebody else's
-        return False
 
 
 def _said(given: Any) -> str:
