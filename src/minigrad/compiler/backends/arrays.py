@@ -63,7 +63,10 @@ class Library(Protocol):
         """Multiply matrices (…, m, k) and (…, n, k), the first axes being batches."""
 
     def one_hot(self, index: Array, count: int) -> tuple[Array, Array]:
-        """Return flags (n, count) of where each index is, and whether it is one at all."""
+        """Return flags (n, count) of where each index is, and 1 for each; nan for what is none.
+
+        What is none is everywhere: a gradient of nan goes to all that it might have chosen.
+        """
 
     def elementwise(self, op: str, skips: bool) -> Callable[..., Array]:
         """Return an operation of the table."""

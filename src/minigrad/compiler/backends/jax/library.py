@@ -177,7 +177,10 @@ class JaxLibrary:
 
     def largest(self, x: Array) -> tuple[Array, Array]:
         x = lax.stop_gradient(x)
-        return x.max(axis=-1), x.argmax(axis=-1).astype(self.dtype)
+        none = jnp.isnan(x[..., 0])  # a nan is the largest only if it is the first
+        x = jnp.where(jnp.isnan(x), -jnp.inf, x)
+        which = jnp.where(none, 0, x.argmax(axis=-1))
+        return jnp.where(none, jnp.nan, x.max(axis=-1)), which.astype(self.dtype)
 
     def product(self, a: Array, b: Array, batch: int) -> Array:
         # The transpose is free, and has XLA compute the gradient of `b` without a copy of what
@@ -195,7 +198,7 @@ class JaxLibrary:
         if not jnp.issubdtype(index.dtype, jnp.integer):
             valid &= whole == jnp.floor(whole)
         here = whole[:, None] == jnp.arange(count, dtype=index.dtype)
-        return here, jnp.where(valid, 1.0, jnp.nan).astype(self.dtype)
+        return here | ~valid[:, None], jnp.where(valid, 1.0, jnp.nan).astype(self.dtype)
 
     def elementwise(self, op: str, skips: bool) -> Callable[..., Array]:
         return elementwise(op, skips, self.exact)

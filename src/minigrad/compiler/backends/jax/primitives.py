@@ -93,7 +93,7 @@ batching.primitive_batchers[gather_p] = lambda xs, dims, *, index: (
 
 # ---- products that are 0 where nothing is passed on ----------------------------------------------
 
-scaled_p = Primitive("minigradscaled_p")
+scaled_p = Primitive("minigrad_scaled")
 
 
 def _scaled(x: Array, slope: Array) -> Array:
@@ -122,12 +122,23 @@ def _scaled_transpose(cotangent: Array, x: Any, slope: Any) -> Any:
     return None, scaled_p.bind(x, cotangent)
 
 
+def _scaled_rows(factors: Any, dims: Any) -> Any:
+    """Both factors get the axis of rows: the primitive wants them of one shape."""
+    pairs = list(zip(factors, dims, strict=True))
+    size = next(x.shape[at] for x, at in pairs if at is not None)
+    rows = [
+        jnp.broadcast_to(x, (size, *x.shape)) if at is None else jnp.moveaxis(x, at, 0)
+        for x, at in pairs
+    ]
+    return scaled_p.bind(*rows), 0
+
+
 scaled_p.def_impl(jax.jit(_scaled))
 scaled_p.def_abstract_eval(lambda x, slope: x.update(weak_type=False))
 mlir.register_lowering(scaled_p, mlir.lower_fun(_scaled, multiple_results=False))
 ad.primitive_jvps[scaled_p] = _scaled_jvp
 ad.primitive_transposes[scaled_p] = _scaled_transpose
-batching.defbroadcasting(scaled_p)
+batching.primitive_batchers[scaled_p] = _scaled_rows
 
 
 def gather(x: Array, index: Any) -> Array:
