@@ -76,7 +76,8 @@ class NumpyLibrary:
     def one_hot(self, index, count):
         whole = np.where(index < 0, index + count, index)
         valid = (whole >= 0) & (whole < count) & (whole == np.floor(whole))
-        return whole[:, None] == np.arange(count), np.where(valid, 1.0, np.nan)
+        here = (whole[:, None] == np.arange(count)) | ~valid[:, None]
+        return here, np.where(valid, 1.0, np.nan)
 
     def elementwise(self, op, skips):
         return lambda *xs: MAPS[op].value(MATH, *xs)

@@ -182,7 +182,12 @@ plan_of(loss, *arguments)
 """
     folder = Path(__file__).parent
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert "TraceError: this program is irregular: " in done.stderr
     assert "Run it on the native machine (backend='native'), over many rows with" in done.stderr
