@@ -148,7 +148,7 @@ def test_a_misread_operand_is_noticed():
             how = operand.how.view if isinstance(operand.how, Masked) else operand.how
             if not isinstance(how, View) or not how.cuts:
                 continue
-            (length, stride, first, count), *rest = how.cuts
+            (length, _, _, count), *rest = how.cuts
             if count == 1 or rest:
                 continue
             # The first element in the place of all.
