@@ -16,7 +16,7 @@ from minigrad import Value
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench.peers import hidden, problems  # noqa: E402
+from bench.peers import hidden, problems
 
 REGULAR = ("A", "B4", "B8", "B16", *(f"R {name}" for name in hidden.MODELS))
 IRREGULAR = ("D wide", "D deep")

@@ -35,7 +35,7 @@ def points(op, count=24, probes=True):
     if not probes:
         return drawn
     ends = list(itertools.product(ENDS, repeat=op.arity)) if op.arity < 3 else []
-    # XLA rewrites a / b / c, which overflows, and takes x + 0.0 for x, which keeps the sign of -0.0.
+    # XLA rewrites a / b / c, which overflows, and x + 0.0, which keeps the sign of -0.0.
     return [
         row
         for row in (*drawn, *op.probes, *ends)

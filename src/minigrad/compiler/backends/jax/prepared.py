@@ -36,6 +36,7 @@ class Prepared(host.Prepared):
             self._lowered = Lowered(self._forward, "float64")
         self._one = jax.jit(self._computed)
         self._rows = jax.jit(self._computed_rows, static_argnums=(3,))
+        self._separate = jax.jit(self._computed_separately, static_argnums=(2,))
         slots = [*program.results, *(guard.at for guard in program.guards)]
         self._delivered = np.array(slots, dtype=np.int64)
         ranges = [np.arange(first, end) for first, end in program.finite]
@@ -125,14 +126,19 @@ class Prepared(host.Prepared):
         """Run a few rows whose derivatives by all inputs are wanted, not their sums."""
         slots = tuple(slot for slot, _ in columns)
         with enable_x64(True):
-            run = jax.vmap(
-                lambda *row: self._computed(_placed(values[: self.program.inputs], slots, row))
-            )
-            ends, slopes = jax.device_get(jax.jit(run)(*[column for _, column in columns]))
+            shared = np.array(values[: self.program.inputs])
+            found = self._separate(shared, [column for _, column in columns], slots)
+            ends, slopes = jax.device_get(found)
         for slot, table in outputs:
             table[:] = slopes[:, slot - self.program.adjoints :][:, : table.shape[1]]
         finite = np.isfinite(ends).all() and np.isfinite(slopes).all()
         return np.zeros(0), None if finite or not len(self._finite) else (NOT_FINITE, 0)
+
+    def _computed_separately(
+        self, shared: Any, columns: Sequence[Any], slots: tuple[int, ...]
+    ) -> tuple[Any, Any]:
+        """Return the ends of each row, and its derivatives by all inputs."""
+        return jax.vmap(lambda *row: self._computed(_placed(shared, slots, row)))(*columns)
 
     def _computed_rows(
         self, shared: Any, columns: Sequence[Any], weights: Any, slots: tuple[int, ...]
