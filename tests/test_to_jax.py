@@ -352,24 +352,28 @@ minigrad.to_jax(lambda x: x * 2, 1.0)
 
 
 def test_exact_lets_no_inf_leak_from_a_masked_place(jax):
-    """Row k of a triangle has k + 1 entries; what stands behind them is not read."""
-    keys = [[Value(0.1 * (i + j)) for j in range(4)] for i in range(4)]
+    """The first query and the last key, which it must not see, would overflow."""
+    query = [[Value(x) for _ in range(4)] for x in (1e3, 0.1, 0.2, 0.3, 0.0)]
 
-    def loss(xs):
-        rows = []
-        for at in range(4):
-            scores = [
-                sum(a * b for a, b in zip(keys[at], xs[k], strict=True)) for k in range(at + 1)
+    def loss(keys):
+        total = 0.0
+        for at, row in enumerate(query):
+            powers = [
+                sum(a * b for a, b in zip(row, key, strict=True)).exp() for key in keys[: at + 1]
             ]
-            rows.append(sum(score.exp() for score in scores))
-        return rows[0]
+            whole = sum(powers)
+            total = total + sum(
+                power / whole * key[0] for power, key in zip(powers, keys, strict=False)
+            )
+        return total
 
-    xs = np.linspace(-1, 1, 16).reshape(4, 4)
-    fn, params = to_jax(loss, xs, exact=True)
-    xs[1:] = np.inf
-    value, slopes = both(jax, fn, params, xs)
-    assert math.isfinite(value)
-    assert np.isfinite(slopes).all()
+    keys = [[1e-4 * (i + j) for j in range(4)] for i in range(4)] + [[2.0, 3.0, 4.0, 5.0]]
+    fn, params = to_jax(loss, keys, exact=True)
+    value, grads = minigrad.compile(loss, backend="numpy").value_and_grad(keys)
+    found, slopes = both(jax, fn, params, np.array(keys))
+    assert found == near(value, rel=1e-12)
+    assert slopes.tolist() == near([grads[p] for p in fn.parameters], rel=1e-9, abs=1e-14)
+    assert any(step.whole is not None for step in to_jax(loss, keys)[0].lowered.plan.steps)
 
 
 def test_optax_trains_as_the_native_step_does(jax):
