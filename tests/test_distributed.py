@@ -124,6 +124,26 @@ def test_what_is_refused_by_type_and_from_the_environment(pretended, monkeypatch
     assert pretended.calls == []
 
 
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        (None, 0),
+        (KeyError(0), 1),
+        (SystemExit(), 0),
+        (SystemExit(0), 0),
+        (SystemExit(256), 0),
+        (SystemExit(3), 3),
+        (SystemExit(-1), 255),
+        (SystemExit(True), 1),
+        (SystemExit("why"), 1),
+    ],
+)
+def test_after_an_exception_the_code_is_that_of_python(raised, code):
+    program = f"raise {raised!r}" if raised is not None else ""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    assert distributed._exit_code(raised) == code == done.returncode
+
+
 # ---- what JAX is told -------------------------------------------------------------------------
 
 
@@ -308,6 +328,35 @@ def test_an_exception_in_one_process_waits_for_nobody(tmp_path):
     assert "[1] ArithmeticError: mine" in run.complaints
     assert "rank 1 ended with code 1" in run.told()
     assert run.survivors() == []
+
+
+@pytest.mark.oracle
+@needs_processes
+@pytest.mark.usefixtures("_jax")
+@pytest.mark.parametrize(
+    ("leaves", "code", "said"),
+    [("sys.exit(7)", 7, []), ("raise SystemExit('enough')", 1, ["[1] enough"])],
+)
+def test_sys_exit_with_a_code_waits_for_nobody(tmp_path, leaves, code, said):
+    script = SUMS + "again()\nprint('leaving', flush=True)\ntime.sleep(1)\n"
+    script += f"if rank == 1: {leaves}\nagain(True)"
+    with Launched(tmp_path, script, "-n", "2") as run:
+        run.wait_for("[1] leaving")
+        assert run.end(BOUND) == code
+    assert [line for line in run.complaints if "Gloo" not in line and line[:3] == "[1]"] == said
+    assert f"rank 1 ended with code {code} after" in run.told()
+    assert run.survivors() == []
+
+
+@pytest.mark.oracle
+@needs_processes
+@pytest.mark.usefixtures("_jax")
+def test_one_that_leaves_well_waits_for_the_others(tmp_path):
+    script = SUMS + "again()\nif rank == 1: sys.exit()\ntime.sleep(3)\nprint('last')"
+    with Launched(tmp_path, script, "-n", "2") as run:
+        assert run.end() == 0, run.complaints
+    assert "[0] last" in run.lines
+    assert run.told() == ""
 
 
 @pytest.mark.oracle

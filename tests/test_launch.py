@@ -95,6 +95,56 @@ print("unfinished", end="", file=sys.stderr)
     assert 0 < int(port) < 65536
 
 
+def test_a_script_runs_as_python_would_run_it(tmp_path):
+    """What a script can see of itself, launched and not."""
+    (tmp_path / "beside.py").write_text("word = 'imported'")
+    (tmp_path / "far").mkdir()
+    script = """
+"A docstring."
+import __main__, beside, multiprocessing, os, pickle, sys
+class Pickled:
+    annotated: int
+def double(x):
+    return 2 * x
+if __name__ == "__main__":
+    assert pickle.loads(pickle.dumps(Pickled)) is Pickled is __main__.Pickled
+    print(__doc__, __file__, sys.argv, beside.word, Pickled.__annotations__)
+    print(sys.path[0], [name for name in globals() if "_" not in name])
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(double, [1, 2]))
+    def fail():
+        return 1 / 0
+    fail()
+"""
+    (tmp_path / "script.py").write_text(script)
+    linked = tmp_path / "far" / "linked.py"
+    linked.symlink_to(tmp_path / "script.py")
+    results = []
+    for options in ([], ["-m", "minigrad", "launch"]):
+        done = subprocess.run(
+            [sys.executable, *options, "far/linked.py", "a", "b c"],
+            capture_output=True,
+            check=False,
+            text=True,
+            cwd=tmp_path,
+            env=environment(),
+        )
+        assert done.returncode == 1
+        lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+        results.append([line.removeprefix("[0] ").rstrip() for line in lines])
+    plain, launched = results
+    assert "ZeroDivisionError: division by zero" in plain
+    assert launched[: len(plain)] == plain
+    assert launched[len(plain) :][0].startswith("minigrad launch: rank 0 ended with code 1")
+
+
+def test_a_script_that_is_no_python_shows_where(tmp_path):
+    with Launched(tmp_path, "x = = 1") as run:
+        assert run.end() == 1
+    assert "[0] SyntaxError: invalid syntax" in run.complaints
+    assert not any("worker.py" in line for line in run.complaints)
+
+
 def test_ranks_of_the_second_of_two_hosts(tmp_path):
     script = "print(os.environ['MINIGRAD_COORDINATOR'], os.environ['MINIGRAD_PROCESSES'], rank)"
     options = "-n 2 --hosts 3 --host 1 --coordinator node0:12345".split()

@@ -222,9 +222,20 @@ def _joined() -> bool:
 
 
 def _leave_if_failed() -> None:
-    """End at once after an exception: JAX would wait minutes for processes that wait for us."""
-    if getattr(sys, "last_value", None) is not None:  # the traceback has been printed
+    """End at once after a failure: JAX would wait minutes for processes that wait for us.
+
+    What has been raised is in `sys.last_value`, and has been printed; a SystemExit is there only
+    under `minigrad launch`.
+    """
+    code = _exit_code(getattr(sys, "last_value", None))
+    if code:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none
                 stream.flush()
-        os._exit(1)
+        os._exit(code)
+
+
+def _exit_code(raised: BaseException | None) -> int:
+    """The code with which a process ends after an exception that nobody caught."""
+    code = raised.code if isinstance(raised, SystemExit) else raised
+    return code & 0xFF if isinstance(code, int) else int(code is not None)

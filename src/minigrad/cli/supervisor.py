@@ -4,7 +4,7 @@ Each worker is a process group of its own, its output comes through pipes, line 
 rank in front, and a thread waits for its end. All that happens arrives in one queue (`_Event`), and
 the main thread alone decides. When a worker ends badly, or a signal comes, all others are ended: by
 SIGTERM, and by SIGKILL after `GRACE`. No worker outlives the supervisor, not even if that is killed
-itself (`_BOOT`).
+itself (worker.py, which also tells how a script left).
 
 Start at `Supervisor.run`.
 """
@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TextIO
 
 from ..core.terminal import put
@@ -31,20 +32,7 @@ LAST_WORDS = 1.0  # seconds for output that is still in a pipe, should a strange
 LONGEST_LINE = 1 << 16  # characters; a longer one is shown in pieces
 ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
-# Between fork and exec Python is not safe beside threads, so a first small program asks Linux to
-# kill it with its parent (1 is PR_SET_PDEATHSIG, which an exec keeps) and becomes the script.
-_BOOT = """
-import os, sys
-if sys.platform == "linux":
-    try:
-        import ctypes
-        ctypes.CDLL(None).prctl(1, 9)
-    except (ImportError, OSError, AttributeError):
-        pass
-    if os.getppid() != int(sys.argv[1]):
-        os._exit(1)
-os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
-"""
+_WORKER = Path(__file__).with_name("worker.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +188,7 @@ class _Worker:
         self._rank, self._events, self._printing = rank, events, printing
         self._begun = time.monotonic()
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _BOOT, str(os.getpid()), *command],
+            [sys.executable, str(_WORKER), str(os.getpid()), *command],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
