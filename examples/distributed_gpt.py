@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
+from enum import StrEnum, auto
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,19 +36,12 @@ from microgpt import (
 
 import minigrad
 from minigrad import Value, optim
+from minigrad.errors import CheckpointError
 
 SHAPE = {"layers": 1, "width": 16, "heads": 4, "block": 16}
 
 
 # ---- 1. one name, padded ----------------------------------------------------------------------
-
-
-def padded(tokens: Sequence[int], block: int) -> tuple[list[int], list[float]]:
-    """Return `block` + 1 tokens, and the weight of each of the `block` predictions among them."""
-    count = min(len(tokens) - 1, block)
-    missing = block - count
-    # The edge is a token like any other; behind the last prediction it has no weight.
-    return [*tokens[: count + 1], *[tokens[0]] * missing], [1 / count] * count + [0.0] * missing
 
 
 def padded_loss(model: GPT) -> Callable[[Sequence[int], Sequence[float]], Value]:
@@ -70,9 +64,9 @@ class Batches:
     """The names as two tables; `at(step)` is what this process reads in a step."""
 
     def __init__(self, documents: Sequence[Sequence[int]], block: int, size: int) -> None:
-        tokens, weights = zip(*(padded(document, block) for document in documents), strict=True)
-        self._tokens = np.array(tokens, dtype=np.int32)
-        self._weights = np.array(weights)
+        rows = [document[: block + 1] for document in documents]
+        # A row of n tokens predicts all but its first; what is behind them has no weight.
+        self._tokens, self._weights = minigrad.padded(rows, block + 1, less=1)
         self._size = size
         self._mine = minigrad.distributed.local_rows(size)
 
@@ -153,6 +147,14 @@ class Progress:
 
 # ---- 4. the command line ----------------------------------------------------------------------
 
+
+class Dtype(StrEnum):
+    """What `train_step` computes in."""
+
+    float64 = auto()
+    float32 = auto()
+
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -164,13 +166,17 @@ def main(
         Path | None, typer.Option(metavar="FILE", help="Kept here, and read if it exists.")
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Steps from checkpoint to checkpoint.")] = 50,
-    dtype: Annotated[str, typer.Option(help="float64 or float32.")] = "float64",
+    dtype: Annotated[Dtype, typer.Option(help="In which numbers to compute.")] = Dtype.float64,
     seed: Annotated[int, typer.Option(help="For weights, order and inventions.")] = 1337,
     data: Annotated[Path, typer.Option(metavar="FILE", help="One name on each line.")] = NAMES,
     samples: Annotated[int, typer.Option(min=0, help="How many names to invent.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
 ) -> None:
     """Train a small GPT on names in all processes of a run."""
+    if checkpoint is not None and not checkpoint.parent.is_dir():
+        stop(f"--checkpoint {checkpoint}: there is no folder {checkpoint.parent}; make it first.")
+    if checkpoint is not None and checkpoint.suffix not in (".npz", ".safetensors"):
+        stop(f"--checkpoint {checkpoint}: let it end in .npz, or in .safetensors.")
     minigrad.distributed.initialize()
     names = shuffled_names(data, seed)
     alphabet = Alphabet(names)
@@ -180,7 +186,10 @@ def main(
         batches = Batches(documents, model.block, batch)
     except ValueError as error:
         stop(f"--batch {batch}: {error}")
-    begun, losses = train(model, batches, steps, dtype, checkpoint, every)
+    try:
+        begun, losses = train(model, batches, steps, dtype, checkpoint, every)
+    except CheckpointError as error:
+        stop(f"--checkpoint {error}")
     if not minigrad.distributed.is_first():
         return
     rng = random.Random(seed)

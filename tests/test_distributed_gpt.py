@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import random
 import runpy
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from conftest import oracle
-from launched import BOUND, Launched
+from launched import BOUND, START, Launched, environment
 
 import minigrad
 from minigrad import distributed
@@ -40,9 +43,7 @@ def names(count, seed=0):
 @pytest.mark.parametrize("length", [1, 5, 6, 9])
 def test_a_padded_name_has_the_loss_and_the_gradient_of_the_name(example, length):
     tokens = [4, *[k % 4 for k in range(length)], 4]
-    longer, weights = example.padded(tokens, 6)
-    assert (len(longer), len(weights)) == (7, 6)
-    assert sum(weights) == pytest.approx(1.0)
+    longer, weights = (rows[0].tolist() for rows in minigrad.padded([tokens[:7]], 7, less=1))
     results = []
     for padded in (False, True):
         model = example.GPT(**SMALL)
@@ -62,9 +63,10 @@ def test_the_processes_share_a_batch_that_depends_on_the_step_alone(example, mon
         first, second, whole = (batches.at(step) for batches in parts)
         for k in (0, 1):
             assert np.array_equal(np.concatenate([first[k], second[k]]), whole[k])
-        expected = [example.padded(documents[(4 * step + k) % 10], 6) for k in range(4)]
-        assert whole[0].tolist() == [tokens for tokens, _ in expected]
-        assert whole[1].tolist() == [weights for _, weights in expected]
+        for k, (tokens, weights) in enumerate(zip(*whole, strict=True)):
+            name = documents[(4 * step + k) % 10][:7]
+            assert tokens.tolist() == name + [0] * (7 - len(name))
+            assert (weights > 0).sum() == len(name) - 1
         assert whole[0].dtype.kind == "i"
 
 
@@ -130,17 +132,35 @@ def test_the_training_goes_on_from_its_checkpoint(example, eager_steps, tmp_path
     assert not (tmp_path / "other.npz").exists()
 
 
+def test_checkpoints_that_cannot_be_are_refused_before_anything_runs(tmp_path):
+    words = {
+        "none/gpt.npz": f"there is no folder {tmp_path / 'none'}; make it first.",
+        "gpt.bin": "let it end in .npz, or in .safetensors.",
+    }
+    for name, said in words.items():
+        done = subprocess.run(
+            [sys.executable, EXAMPLES / "distributed_gpt.py", "--checkpoint", tmp_path / name],
+            capture_output=True,
+            check=False,
+            text=True,
+            env=environment(),
+        )
+        assert done.returncode == 2
+        expected = f"distributed_gpt.py: --checkpoint {tmp_path / name}: {said}"
+        assert done.stderr.strip() == expected
+
+
 # ---- with JAX ---------------------------------------------------------------------------------
 
 
-def launched(path, *options, processes=2):
+def launched(path, *options, launcher=("-n", "2")):
     script = f"""
 import runpy
 sys.path.insert(0, {str(EXAMPLES)!r})
 runpy.run_path({str(EXAMPLES / "distributed_gpt.py")!r}, run_name="__main__")
 """
-    steps = "--steps 1000 --batch 8 --every 20 --samples 2 --json".split()
-    return Launched(path, script, "-n", str(processes), arguments=[*steps, *options])
+    steps = "--steps 300 --batch 8 --every 20 --samples 2 --json".split()
+    return Launched(path, script, *launcher, arguments=[*steps, *options])
 
 
 def report(run):
@@ -149,24 +169,47 @@ def report(run):
     return json.loads(line.removeprefix("[0] "), parse_constant=pytest.fail)
 
 
+def wait_for_step(run, step):
+    patience = time.monotonic() + START
+    while not any(f"step {step} of 300" in line for line in list(run.complaints)):
+        assert run.process.poll() is None, run.complaints
+        assert time.monotonic() < patience, run.complaints
+        time.sleep(0.005)
+
+
 @pytest.mark.oracle
-@pytest.mark.skipif(not hasattr(minigrad, "save_training"), reason="there are no checkpoints yet")
+@pytest.mark.skipif(os.name != "posix", reason="`minigrad launch` is for POSIX")
 def test_a_killed_run_goes_on_with_the_numbers_that_it_would_have_had(tmp_path):
     oracle("jax")
     with launched(tmp_path) as run:
         whole = report(run)
-    assert (whole["begun"], whole["processes"], len(whole["losses"])) == (0, 2, 1000)
-    with launched(tmp_path, processes=1) as run:
-        assert report(run)["losses"][:20] == pytest.approx(whole["losses"][:20], abs=1e-12)
+    assert (whole["begun"], whole["processes"], len(whole["losses"])) == (0, 2, 300)
+    with launched(tmp_path, launcher=("--devices", "4")) as run:
+        alone = report(run)
+    assert alone["processes"] == 1
+    assert alone["losses"][:20] == pytest.approx(whole["losses"][:20], rel=0, abs=1e-12)
+
     options = ("--checkpoint", str(tmp_path / "gpt.npz"))
     with launched(tmp_path, *options) as run:
-        while not any("step 60 of 1000" in line for line in run.complaints):
-            assert run.process.poll() is None, run.complaints
+        wait_for_step(run, 60)
         run.hit(1, signal.SIGKILL)
         assert run.end(BOUND) == 137
+    assert "minigrad launch: rank 1 was killed by SIGKILL after" in run.told()
+    again = f"minigrad launch -n 2 {run.script} --steps 300"
+    assert f"; the others were ended. Start again with {again}" in run.told()
+    assert run.survivors() == []
+
+    with launched(tmp_path, *options) as run:  # so the checkpoint is whole
+        wait_for_step(run, 120)
+        assert any("going on after step" in line for line in run.complaints)
+        run.process.send_signal(signal.SIGTERM)
+        assert run.end(BOUND) == 143
+    assert "minigrad launch: SIGTERM came; all processes were ended." in run.told()
+    assert run.survivors() == []
+
     with launched(tmp_path, *options) as run:
         rest = report(run)
-    assert rest["begun"] >= 40
+    assert rest["begun"] >= 100
     assert rest["begun"] % 20 == 0
-    assert rest["losses"] == whole["losses"][rest["begun"] :]
+    assert rest["losses"] == whole["losses"][rest["begun"] :]  # bit for bit
     assert rest["names"] == whole["names"]
