@@ -50,14 +50,17 @@ def _alone(monkeypatch):
 def pretended(monkeypatch):
     """A JAX that notes what it is told; the real one can join others only once in a process."""
     calls = []
+
+    def initialize(*, initialization_timeout, shutdown_timeout_seconds=300, **options):
+        waits = {"initialization_timeout": initialization_timeout}
+        calls.append({**options, **waits, "shutdown_timeout_seconds": shutdown_timeout_seconds})
+
     config = SimpleNamespace(jax_cpu_collectives_implementation="none")
     config.update = lambda name, value: setattr(config, name, value)
     config.jax_enable_preemption_service = True
     jax = SimpleNamespace(
         config=config,
-        distributed=SimpleNamespace(
-            initialize=lambda **options: calls.append(options), is_initialized=lambda: bool(calls)
-        ),
+        distributed=SimpleNamespace(initialize=initialize, is_initialized=lambda: bool(calls)),
         process_index=lambda: 1,
         process_count=lambda: 3,
         device_count=lambda: 6,
@@ -175,6 +178,13 @@ def test_the_environment_of_the_launcher_and_arguments_that_come_first(pretended
 def test_a_coordinator_on_this_machine_is_not_open_to_others(pretended):
     distributed.initialize("127.0.0.1:12345", 2, 0)
     assert pretended.calls[0]["coordinator_bind_address"] == "127.0.0.1:12345"
+
+
+def test_a_jax_that_cannot_be_told_how_long_to_wait_at_the_end(pretended):
+    told = []
+    pretended.distributed.initialize = lambda initialization_timeout, **rest: told.append(rest)
+    distributed.initialize("10.0.0.1:12345", 2, 0, timeout=60)
+    assert "shutdown_timeout_seconds" not in told[0]
 
 
 def test_collectives_that_somebody_chose_stay(pretended):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
+import inspect
 import os
 import re
 import signal
@@ -73,8 +74,7 @@ def initialize(
     try:
         jax.distributed.initialize(
             **options,
-            initialization_timeout=timeout,
-            shutdown_timeout_seconds=timeout,
+            **_timeouts(jax, timeout),
             heartbeat_timeout_seconds=heartbeat,
         )
     except ValueError as error:
@@ -213,6 +213,13 @@ def _prepare(jax: Any) -> None:
     # JAX would note SIGTERM, for a sync point that nobody asks for, and the process would go on.
     if hasattr(jax.config, "jax_enable_preemption_service"):
         jax.config.update("jax_enable_preemption_service", False)
+
+
+def _timeouts(jax: Any, seconds: int) -> dict[str, int]:
+    """How long to wait for the others; before 0.8.1, JAX waits 300 seconds at the end."""
+    known = inspect.signature(jax.distributed.initialize).parameters
+    names = ("initialization_timeout", "shutdown_timeout_seconds")
+    return {name: seconds for name in names if name in known}
 
 
 def _joined() -> bool:
