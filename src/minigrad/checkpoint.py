@@ -99,6 +99,8 @@ def _in_order(params: Any, names: list[str]) -> list[Any]:
     if hasattr(params, "__array__"):  # NumPy's, JAX's, PyTorch's: all at once, not one by one
         import numpy as np
 
+        if hasattr(params, "detach"):  # PyTorch's give their numbers only so
+            params = params.detach().cpu()
         vector = np.asarray(params)
         if vector.ndim != 1:
             raise ValueError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from .backends import backend_of
@@ -66,7 +67,12 @@ def to_jax(function: Callable[..., Any], *example: Any, **options: Any) -> Any:
 
 
 def to_torch(function: Callable[..., Any], *example: Any, **options: Any) -> Any:
-    """Return the function for PyTorch, differentiable there; see `backends/torch.py`."""
-    from .backends import torch as module
+    """Return `(fn, params)`: the function for PyTorch; see `backends/torch/to_torch.py`."""
+    if find_spec("torch") is None:
+        raise RuntimeError(
+            "to_torch: PyTorch is not installed. Install it with: python -m pip install "
+            "torch==2.13.0"
+        )
+    from .backends.torch import to_torch as module
 
     return module.to_torch(function, *example, **options)

@@ -1,0 +1,1 @@
+"""Programs on PyTorch, which differentiates them with the slopes of the op table."""
