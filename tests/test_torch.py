@@ -524,6 +524,42 @@ def test_every_op_in_single_precision(torch, op):
                 assert abs(found - bend) <= 1e-3 * max(abs(bend), 1e-2)
 
 
+@pytest.mark.parametrize("xs", [(0.3, 0.4), (3e-9, -4e-9), (3e30, 4e30)])
+def test_radii_in_single_precision(torch, xs):
+    for function in (minigrad.hypot, minigrad.atan2, lambda a, b: minigrad.atan(a) + b * b):
+        values = [Value(float(np.float32(x))) for x in xs]
+        fn, params = minigrad.to_torch(lambda v=values, f=function: f(*v), dtype="float32")
+        expected = minigrad.hessian(function(*values), fn.parameters)
+        found = torch.autograd.functional.hessian(fn, params.detach()).numpy()
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-37)
+
+
+@pytest.mark.parametrize("case", ["A", "B8", "R RNN"])
+def test_everything_goes_where_the_parameters_are(torch, problem, case):
+    """On a device of shapes without numbers: mixing it with another is an error, as on GPUs."""
+    loss, args, _ = problem(case)
+    fn, params = minigrad.to_torch(loss, *args)
+    there = params.detach().to("meta").requires_grad_()
+    value = fn(there, *args)
+    assert value.device.type == "meta"
+    value.backward()
+    assert there.grad.shape == params.shape
+
+
+@pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
+def test_every_op_goes_where_the_parameters_are(torch, op):
+    xs = next(iter(samples(op, 1)))
+    if discrete(op):
+        return
+    call = operation(op, next(iter(outputs(op, xs))))
+    values = [Value(x) for x in xs]
+    fn, params = minigrad.to_torch(lambda: call(values) * 1.5)
+    there = params.detach().to("meta").requires_grad_()
+    (slope,) = torch.autograd.grad(fn(there), there, create_graph=True)
+    if slope.requires_grad:
+        torch.autograd.grad(slope.sum(), there, allow_unused=True)
+
+
 def test_mistakes_are_told(torch):
     w = Value(2.0)
     fn, params = minigrad.to_torch(lambda xs: w * xs[0], [1.0, 2.0])

@@ -23,6 +23,8 @@ from ....maths.arrays import ArrayMath
 from ...passes.grad import FLAT
 
 _PLAIN = ("add", "sub", "mul", "neg")  # whose slopes PyTorch knows as well
+# Whose rules scale by powers of 2 that 32 bits do not hold: they are computed in 64.
+_WIDE = ("hypot", "hypot_slope", "atan", "atan2", "atan2_slope")
 _CPU = torch.device("cpu")
 _SPELLING = {"power": "pow", "equal": "eq"}  # where PyTorch does not follow NumPy
 # The words of `ArrayMath` that are rows: slopes which are differentiated again are made of these.
@@ -178,6 +180,9 @@ def elementwise(
 ) -> Callable[..., Tensor]:
     """Return an operation as a function of its operands that are not known."""
     op, m = MAPS[name], _math(dtype)
+    if name in _WIDE and dtype != torch.float64:
+        wide = elementwise(name, skips, known, torch.float64)
+        return lambda *xs: wide(*[x.double() for x in xs]).to(dtype)
 
     def value(*xs: Tensor) -> Tensor:
         return _full_size(op.value(m, *_filled(known, xs, dtype)), xs, dtype)

@@ -282,7 +282,7 @@ class Recording:
     def _constants_on(self, device: torch.device) -> dict[int, Tensor]:
         if device not in self._constants:
             here = self._constants[torch.device("cpu")]
-            with torch.inference_mode(False):
+            with torch.inference_mode(False):  # they will serve calls that differentiate too
                 self._constants[device] = {at: x.to(device) for at, x in here.items()}
         return self._constants[device]
 
