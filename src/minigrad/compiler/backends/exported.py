@@ -97,10 +97,9 @@ class Lowered(ABC):
             for x, end in zip(flat, ends, strict=True):
                 start = end - x.shape[0]
                 if start < b and a < end:
-                    part = self.number(x, leaf.is_index)
-                    if start < a or b < end:
-                        part = part[max(a, start) - start : b - start]
-                    parts.append(part)
+                    whole = a <= start and end <= b
+                    part = x if whole else x[max(a, start) - start : b - start]
+                    parts.append(self.number(part, leaf.is_index))
             found.append(parts[0] if len(parts) == 1 else self.join(parts))
         return found
 
