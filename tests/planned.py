@@ -125,8 +125,17 @@ def _slot_arrays(made: Plan, numbers: Any) -> list[Any]:
     for step in made.steps:
         area = step.instruction.areas[-1]
         held = numbers[area.first : area.last + 1]
-        arrays.append(held if step.whole is None else held[step.whole.rows])
+        if step.whole is not None:
+            held = held[step.whole.rows]
+            if step.whole.ended.any() and step.ends != "first":  # else anything: nobody reads it
+                held = np.where(step.whole.ended, 0.0 if step.ends == "zero" else -7.25, held)
+        arrays.append(held)
     return arrays
+
+
+def _is_free(step: Step) -> bool:
+    """Whether it does not matter what is computed where rows have ended."""
+    return step.whole is not None and (step.mends or step.ends != "first")
 
 
 def misread(made: Plan) -> list[str]:
@@ -156,7 +165,7 @@ def _same(step: Step, seen: Any, wanted: Any) -> bool:
     if step.whole is None:
         return np.array_equal(seen.ravel(), wanted.ravel(), equal_nan=True)
     seen, wanted = seen.reshape(len(step.whole.rows), -1), wanted.reshape(len(wanted), -1)
-    counts = np.ones(len(seen), bool) if not step.mends else ~step.whole.ended
+    counts = ~step.whole.ended if _is_free(step) else np.ones(len(seen), bool)
     return np.array_equal(seen[counts], wanted[step.whole.rows][counts], equal_nan=True)
 
 
@@ -193,10 +202,10 @@ def _is_grid(step: Step, reader: Any, a: Any, b: Any) -> bool:
     rows = slice(None) if step.whole is None else step.whole.rows
     a, b = a[rows], b[rows]
     counts = (a != 0) & (b != 0)  # where one side is the constant 0, the other is free
-    if step.whole is not None and step.mends:
+    if _is_free(step):
         counts &= ~step.whole.ended[:, None]
     zeros = ((a == 0) & (shown[0] == 0)) | ((b == 0) & (shown[1] == 0)) | counts
-    ended = step.whole is not None and step.mends and step.whole.ended[:, None]
+    ended = _is_free(step) and step.whole.ended[:, None]
     same = (shown[0] == a)[counts].all() and (shown[1] == b)[counts].all()
     return bool(same and (zeros | ended).all())
 

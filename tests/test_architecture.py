@@ -153,11 +153,16 @@ print(a.grad, "minigrad" in sys.modules)
 @pytest.mark.smoke
 def test_every_module_of_the_compiler_has_tests():
     modules = [
-        path.stem
+        path
         for path in (PACKAGE / "compiler").rglob("*.py")
         if path.stem != "__init__" and path.parent.name != "backends"
     ]
-    missing = [name for name in modules if not (ROOT / "tests" / f"test_{name}.py").exists()]
+    tests = {path.stem for path in (ROOT / "tests").glob("test_*.py")}
+    missing = [  # the parts of a back end may have one file together
+        path.stem
+        for path in modules
+        if f"test_{path.stem}" not in tests and f"test_{path.parent.name}" not in tests
+    ]
     assert len(modules) > 40
     assert missing == []
 

@@ -90,7 +90,9 @@ def test_training_runs_on_it(toy):
 
 
 def test_unknown_names_and_back_ends_that_are_not_here(toy):
-    with pytest.raises(ValueError, match="^backend='tory': choose one of auto, native, numpy, toy"):
+    with pytest.raises(
+        ValueError, match="^backend='tory': choose one of auto, native, numpy, jax, toy"
+    ):
         minigrad.compile(lambda x: x, backend="tory")
     toy.is_here = False
     with pytest.raises(RuntimeError, match="^backend='toy': it has been put away"):

@@ -92,7 +92,7 @@ class _Run:
             arrays.append(self.library.constant(plan.program.constants))
         for step in plan.steps:
             found = self.library.reshape(getattr(self, f"_{step.form}")(step), step.shape)
-            if step.whole is not None and step.ends:
+            if step.whole is not None and step.mends:
                 found = self._mended(step.whole, step.ends, found)
             arrays.append(found)
         return (

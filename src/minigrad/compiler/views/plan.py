@@ -147,7 +147,10 @@ class Step:
     operands: tuple[Operand, ...]
     shape: tuple[int, ...]  # of the results, which are as many axes as operands have loops
     whole: WholeTable | None = None
-    ends: Literal["first", "zero", ""] = ""  # what is to be put where a row has ended
+    # Of a whole table: what stands where a row has ended, "" for anything; and whether it has to be
+    # put there.
+    ends: Literal["first", "zero", ""] = ""
+    mends: bool = False
     skips: bool = False  # where the gradient is 0 nothing is passed on, whatever the slope
     product: Product | None = None
 

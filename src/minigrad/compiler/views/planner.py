@@ -213,13 +213,13 @@ class _Planner:
             shape = i.shape[:2]
         elif form == "look_up":
             shape = (operands[0].shape[0], operands[1].shape[0])
-        ends = self._mended(at, i, operands)
-        return Step(i, form, tuple(operands), shape, self.whole, ends, skips, product)
+        ends, mends = self._mended(at, i, operands)
+        return Step(i, form, tuple(operands), shape, self.whole, ends, mends, skips, product)
 
-    def _mended(self, at: int, i: Instruction, operands: list[Operand]) -> Any:
-        """Tell what must be put where rows have ended, for a reader that wants it."""
+    def _mended(self, at: int, i: Instruction, operands: list[Operand]) -> tuple[Any, bool]:
+        """Tell what is to stand where rows have ended, and whether it has to be put there."""
         if self.whole is None or not self.whole.ended.any():
-            return ""
+            return "", False
         views = [seen_by(operand) for operand in operands]
         found = ["first" if view is None else self.ends.get(view.source, "first") for view in views]
         natural = ""
@@ -228,7 +228,7 @@ class _Planner:
         elif found[0] == "zero" and i.op in _KEEP_ZERO:
             natural = "zero"
         self.ends[at] = self.wanted.get(at, natural)
-        return "" if self.ends[at] == natural else self.ends[at]
+        return self.ends[at], self.ends[at] != natural
 
     def _loops_in_common(self, operands: list[Operand], n: int) -> tuple[int, ...]:
         """Axes for the n results, so that every operand is stretched along whole axes.

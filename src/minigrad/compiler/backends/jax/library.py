@@ -74,7 +74,7 @@ def _is_right_without_ends(name: str, known: tuple[float | None, ...]) -> bool:
     """Whether the usual formula is the plain one, right at 0 and inf, and only loses digits."""
     if name in ("pow", "pow_slope"):
         return known[1] is not None and known[1] != 0.0
-    return name in ("div", "gelu", "silu")
+    return name == "div"
 
 
 # ---- element by element --------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def _slope(op: Op, at: int, m: ArrayMath, y: Array, arguments: list[Any]) -> Arr
 class JaxLibrary:
     """What a plan needs, in JAX's words; `lax` where it is quicker to trace than `jnp`."""
 
-    def __init__(self, dtype: Any, precision: Any, exact: bool) -> None:
+    def __init__(self, dtype: Any, precision: Any, exact: bool = False) -> None:
         self.dtype, self.precision, self.exact = np.dtype(dtype), precision, exact
 
     def reshape(self, x: Array, shape: tuple[int, ...]) -> Array:

@@ -138,7 +138,9 @@ class Prepared(host.Prepared):
         self, shared: Any, columns: Sequence[Any], slots: tuple[int, ...]
     ) -> tuple[Any, Any]:
         """Return the ends of each row, and its derivatives by all inputs."""
-        return jax.vmap(lambda *row: self._computed(_placed(shared, slots, row)))(*columns)
+        run = jax.vmap(lambda *row: self._computed(_placed(shared, slots, row)))
+        found: tuple[Any, Any] = run(*columns)
+        return found
 
     def _computed_rows(
         self, shared: Any, columns: Sequence[Any], weights: Any, slots: tuple[int, ...]
