@@ -177,10 +177,10 @@ class JaxLibrary:
 
     def largest(self, x: Array) -> tuple[Array, Array]:
         x = lax.stop_gradient(x)
-        none = jnp.isnan(x[..., 0])  # a nan is the largest only if it is the first
-        x = jnp.where(jnp.isnan(x), -jnp.inf, x)
-        which = jnp.where(none, 0, x.argmax(axis=-1))
-        return jnp.where(none, jnp.nan, x.max(axis=-1)), which.astype(self.dtype)
+        if self.exact:  # a nan is never greater, so it counts only where the search starts
+            first = jnp.isnan(x[..., :1])
+            x = jnp.where(first, x[..., :1], jnp.where(jnp.isnan(x), -jnp.inf, x))
+        return x.max(axis=-1), x.argmax(axis=-1).astype(self.dtype)
 
     def product(self, a: Array, b: Array, batch: int) -> Array:
         # The transpose is free, and has XLA compute the gradient of `b` without a copy of what
