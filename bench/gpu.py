@@ -58,7 +58,9 @@ from peers import jax_by_hand, ours, problems
 from minigrad import Value, to_jax
 from minigrad.check import selftest
 
-BOUND = {"float64": 1e-12, "float32": 1e-5, "tf32": 0.03}  # of the largest number, against float64
+# Of the largest number, against float64. In 32 bits one relu of millions may be within rounding of
+# its kink, and falls to the other side: it counts whole, for everybody, here 2e-5.
+BOUND = {"float64": 1e-12, "float32": 5e-5, "tf32": 0.03}
 RANGES = [(50.0, 150.0), (50.0, 150.0), (0.1, 2.0), (0.0, 0.08), (0.1, 0.6)]
 # What computes nothing by itself in a compiled module; all else is a kernel or a library's call.
 FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "call", "after-all"}
@@ -74,7 +76,7 @@ class Timing:
 
 
 ON_CARD = Timing(time.perf_counter, median, 7, 0.05)
-ON_CPU = Timing(time.process_time, min, 15, 0.02)
+ON_CPU = Timing(time.perf_counter, min, 25, 0.02)
 
 
 @dataclass(frozen=True)
