@@ -66,10 +66,12 @@ def described_as_arrays(spec: Specialization, name: str) -> str:
             m, n, k = step.instruction.shape
             lines.append(f"  a matrix product, {m}×{k} times {k}×{n}")
         elif step.product is not None:
-            batch = " × ".join(str(n) for n in step.product.shape[: step.product.batch])
+            batch = step.product.shape[: step.product.batch]
             a, b = (side.shape[-2] for side in step.product.sides)
             k = step.product.sides[0].shape[-1]
-            lines.append(f"  {batch or 1} matrix products, {a}×{k} times {k}×{b}, of dot products")
+            many = f"{' × '.join(map(str, batch))} matrix products"
+            what = many if set(batch) - {1} else "a matrix product"
+            lines.append(f"  {what}, {a}×{k} times {k}×{b}, of dot products")
     words = {
         "look_up": "look-ups as products with ones and zeros",
         "unrolled": "short sums, unrolled",
@@ -82,7 +84,8 @@ def described_as_arrays(spec: Specialization, name: str) -> str:
         f"{reads[Joined]} joined, {reads[Gathered]} gathered at constant places."
     )
     if tables:
-        lines.append(f"Rows of several lengths are kept as whole tables: {len(tables)} shapes.")
+        shapes = plural(len(tables), "shape")
+        lines.append(f"Rows of several lengths are kept as whole tables: {shapes}.")
     return "\n".join(lines)
 
 
