@@ -20,18 +20,30 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
             versions = ", ".join(f"{what} {number}" for what, number in section["versions"].items())
             small = "; small sizes, a trial" if section["small"] else ""
             found[name] = (
-                f"{make(section['rows'])}\n\n*{section['card']}, {section['date']}; "
-                f"{versions}{small}. `python bench/gpu.py {name}`*"
+                f"{make(section['rows'])}\n\n{absent(section['rows'])}*{section['card']}, "
+                f"{section['date']}; {versions}{small}. `python bench/gpu.py {name}`*"
             )
     return found
 
 
+def absent(rows: dict[str, Row]) -> str:
+    """Say what was not timed, and why."""
+    lines = [
+        f"- Not timed: {who}, {row['label']}: {why}.\n"
+        for row in rows.values()
+        for who, why in row.get("failed", {}).items()
+    ]
+    return "".join(lines) + "\n" * bool(lines)
+
+
 def filled(page: str, figures: dict[str, Any]) -> str:
     """Return the page with the tables between their marks."""
-    for name, found in tables(figures).items():
+    found = tables(figures)
+    for name in TABLES:
+        text = found.get(name, f"Not measured yet: `python bench/gpu.py {name}`.")
         head, mark, rest = page.partition(f"<!-- gpu: {name} -->\n")
         if mark:
-            page = f"{head}{mark}{found}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
+            page = f"{head}{mark}{text}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
     return page
 
 

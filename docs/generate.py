@@ -2,8 +2,9 @@
 
 The reference of operations, docs/ops.md, comes from the op table; the catalogue of faults,
 docs/faults.md, from the doctor's rows; docs/reliability.md from the figures of a campaign, which
-lie beside it; the drawings in docs/pictures from minigrad itself. `--all` also makes the pictures
-that need matplotlib and a Chromium.
+lie beside it, and the tables of docs/scaling.md, with a figure, from those of bench/gpu.py; the
+drawings in docs/pictures from minigrad itself. `--all` also makes the pictures that need matplotlib
+and a Chromium.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))  # the lessons' graphs, which the tests draw too
@@ -22,7 +24,9 @@ sys.path.insert(0, str(ROOT))
 
 import pictures  # noqa: E402
 
+from bench import gpu_page  # noqa: E402
 from bench.campaign.page import page  # noqa: E402
+from bench.gpu_picture import picture  # noqa: E402
 from minigrad import functions, loss, nn, view  # noqa: E402
 from minigrad.check.doctor.catalogue import CATALOGUE, Fault  # noqa: E402
 from minigrad.check.doctor.probes import PROBES  # noqa: E402
@@ -127,9 +131,21 @@ def fault_entry(fault: Fault) -> str:
     )
 
 
+def figures(name: str) -> dict[str, Any]:
+    """Return what a bench has measured."""
+    found: dict[str, Any] = json.loads((ROOT / "docs" / name).read_text(encoding="utf-8"))
+    return found
+
+
 def reliability() -> str:
     """Return the page about the campaign."""
-    return page(json.loads((ROOT / "docs" / "reliability.json").read_text(encoding="utf-8")))
+    return page(figures("reliability.json"))
+
+
+def scaling() -> str:
+    """Return the page about scaling, with its tables filled in."""
+    text = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    return gpu_page.filled(text, figures("gpu.json"))
 
 
 def drawings() -> dict[str, str]:
@@ -142,6 +158,7 @@ def drawings() -> dict[str, str]:
         found[f"{name}.svg"] = view.to_svg(root)
     found["diamond-down.svg"] = view.to_svg(root, "TB")
     found["training.svg"] = view.to_svg(training(), "TB")
+    found["gpu.svg"] = picture(figures("gpu.json"))
     return found
 
 
@@ -184,6 +201,7 @@ def main() -> None:
     (here / "ops.md").write_text(reference(), encoding="utf-8")
     (here / "faults.md").write_text(catalogue(), encoding="utf-8")
     (here / "reliability.md").write_text(reliability(), encoding="utf-8")
+    (here / "scaling.md").write_text(scaling(), encoding="utf-8")
     folder = here / "pictures"
     folder.mkdir(exist_ok=True)
     for name, text in drawings().items():

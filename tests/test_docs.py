@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from conftest import oracle
 from typer.testing import CliRunner
 
 import minigrad
@@ -16,18 +17,37 @@ from minigrad.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A fence that needs packages besides minigrad's own has a comment before it: <!-- needs jax -->
+FENCE = re.compile(r"^(?:<!-- needs ([\w ]+) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def fences(path):
     return FENCE.findall(path.read_text(encoding="utf-8"))
 
 
+NEEDS = {path: {n for needs, *_ in fences(path) for n in needs.split()} for path in DOCUMENTS}
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_fences_run_and_print_what_they_say(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    run_fences(path, [fence for fence in fences(path) if not fence[0]])
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    "path", [path for path in DOCUMENTS if NEEDS[path]], ids=lambda path: path.name
+)
+def test_fences_run_that_need_other_packages(path, tmp_path, monkeypatch, jax):
+    for name in sorted(NEEDS[path]):
+        oracle(name)
+    monkeypatch.chdir(tmp_path)
+    run_fences(path, fences(path))
+
+
+def run_fences(path, chosen):
     names: dict[str, object] = {}
-    for k, (language, text) in enumerate(fences(path)):
+    for k, (_, language, text) in enumerate(chosen):
         where = f"{path.name}, fence {k + 1}"
         if language == "pycon":
             example = doctest.DocTestParser().get_doctest(text, names, where, str(path), 0)
@@ -49,7 +69,7 @@ def test_fences_run_and_print_what_they_say(path, tmp_path, monkeypatch):
 
 
 def test_the_shell_lines_of_the_readme_are_those_that_ci_runs():
-    lines = [text.strip() for language, text in fences(ROOT / "README.md") if language == "sh"]
+    lines = [text.strip() for _, language, text in fences(ROOT / "README.md") if language == "sh"]
     assert lines == [
         'python -m pip install -e . && minigrad grad "(a*b + c) * (a - c)" a=2 b=3 c=4',
         "python -m pip install -e '.[test]' && python -m pytest",
@@ -80,6 +100,11 @@ def test_the_page_about_the_campaign_is_up_to_date(generate):
     assert page == generate.reliability(), "run: python docs/generate.py"
 
 
+def test_the_tables_of_the_page_about_scaling_are_up_to_date(generate):
+    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    assert page == generate.scaling(), "run: python docs/generate.py"
+
+
 def test_the_drawings_are_up_to_date(generate):
     for name, text in generate.drawings().items():
         drawn = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")
@@ -88,13 +113,17 @@ def test_the_drawings_are_up_to_date(generate):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_and_pictures_in_the_documents_exist(path):
+    assert [target for target in targets_in(path) if not (path.parent / target).exists()] == []
+
+
+def test_every_picture_is_shown_somewhere():
+    shown = {Path(t).name for path in DOCUMENTS for t in targets_in(path) if "pictures/" in t}
+    assert shown == {picture.name for picture in (ROOT / "docs" / "pictures").iterdir()}
+
+
+def targets_in(path):
     targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
-    targets = [target for target in targets if "://" not in target]
-    assert [target for target in targets if not (path.parent / target).exists()] == []
-    shown = {Path(target).name for target in targets if "pictures/" in target}
-    assert path.name != "seeing.md" or shown == {
-        picture.name for picture in (ROOT / "docs" / "pictures").iterdir()
-    }
+    return [target for target in targets if "://" not in target]
 
 
 @pytest.mark.parametrize(
