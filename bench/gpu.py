@@ -15,9 +15,10 @@ peers/torch_by_hand.py); float32 is at the highest precision of products unless 
 Candidates of a row are built, checked against a hand-written reference in float64 (a wrong result
 is not timed, and the exit status is 1), then timed in turns, round after round. The statistic was
 chosen beforehand: on a card the median over 7 rounds of wall time, where a round makes calls for
-50 ms and waits for the last with block_until_ready; in `cpu` the minimum over 15 rounds of the
-process's CPU time, as other work on the machine only ever adds to it. Ratios are to the fastest of
-the hand-written ways. A row is written as soon as it is there.
+50 ms and waits for the last with block_until_ready; in `cpu` the minimum over 25 rounds of wall
+time, as other work on the machine only ever adds to it. (The process's CPU time would not do: XLA's
+threads are charged late, and a round may seem to take nothing.) Ratios are to the fastest of the
+hand-written ways. A row is written as soon as it is there.
 """
 
 from __future__ import annotations

@@ -16,7 +16,14 @@ import interruptions  # noqa: E402
 import optimisers  # noqa: E402
 
 import minigrad  # noqa: E402
-from minigrad import GuardError, Value, load_training, save_training, strict, train_step  # noqa: E402
+from minigrad import (  # noqa: E402
+    GuardError,
+    Value,
+    load_training,
+    save_training,
+    strict,
+    train_step,
+)
 from minigrad.optim import SGD, Adam, AdamW, Optimizer, cosine  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.usefixtures("jax")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
 
 from .backends import backend_of
 from .dispatch import CacheInfo
@@ -44,12 +44,12 @@ def compile(
 ) -> Any:
     """Compile a function of Values and numbers; also as a decorator, with or without options.
 
-    `backend` is "native" (the machine that is built with the package), "numpy", or "auto": native
-    where it was built. `strict=True` refuses a call that would take another way than the one that
-    was compiled, instead of tracing again. `batch=True` is `vmap`: arrays in, arrays out. `audit`:
-    now and then a call also runs the function itself, and both are compared; "always" does so at
-    every call, "warn" goes on with a warning instead of an error, False never does it. Where it is
-    not given, the environment variable MINIGRAD_AUDIT may say it.
+    `backend` is "native" (the machine that is built with the package), "numpy", "jax", or "auto":
+    native where it was built. `strict=True` refuses a call that would take another way than the one
+    that was compiled, instead of tracing again. `batch=True` is `vmap`: arrays in, arrays out.
+    `audit`: now and then a call also runs the function itself, and both are compared; "always" does
+    so at every call, "warn" goes on with a warning instead of an error, False never does it. Where
+    it is not given, the environment variable MINIGRAD_AUDIT may say it.
     """
     if fn is None:
         return functools.partial(compile, backend=backend, batch=batch, strict=strict, audit=audit)
@@ -58,16 +58,43 @@ def compile(
     return Compiled(fn, backend, strict, audit=audit)
 
 
-def to_jax(function: Callable[..., Any], *example: Any, **options: Any) -> Any:
-    """Return `(fn, params)`: the function for JAX; see `backends/jax/to_jax.py`."""
+def to_jax(
+    function: Callable[..., Any],
+    *example: Any,
+    dtype: Any = None,
+    guards: Literal["nan", "error"] = "nan",
+    exact: bool = False,
+    device: str | None = None,
+) -> Any:
+    """Return `(fn, params)`: a scalar function as a plain JAX function, and its parameters.
+
+    `example` fixes the structure of the arguments; the numbers in it are open. `params` is one
+    vector, the numbers of the Values that the function closes over, named `fn.names`, and
+    `fn(params, *args)` composes with `jax.jit`, `grad`, `vmap` and all the rest. Where a branch
+    would go another way than with the example, value and gradient are nan; `guards="error"` refuses
+    such a function. `dtype` is "float64", "float32", or "tf32" (rounded products). `exact=True`
+    reads no number that the function does not read, follows the op table to the ends of the range
+    of floats, and has `max` treat nan as Python does; it is slower. `device`, "cpu" or "gpu", is
+    what to plan for, if not this one.
+    """
     backend_of("jax")  # which says what to install
     from .backends.jax import to_jax as module
 
-    return module.to_jax(function, *example, **options)
+    return module.to_jax(function, *example, dtype=dtype, guards=guards, exact=exact, device=device)
 
 
-def to_torch(function: Callable[..., Any], *example: Any, **options: Any) -> Any:
-    """Return `(fn, params)`: the function for PyTorch; see `backends/torch/to_torch.py`."""
+def to_torch(
+    function: Callable[..., Any],
+    *example: Any,
+    dtype: Any = None,
+    guards: Literal["nan", "error"] = "nan",
+    exact: bool = False,
+) -> Any:
+    """Return `(fn, params)`: a scalar function as a plain PyTorch function, and its parameters.
+
+    `params` is one leaf tensor; `fn(params, *args)` is differentiable, and computes where `params`
+    is. All else is as in `to_jax`.
+    """
     if find_spec("torch") is None:
         raise RuntimeError(
             "to_torch: PyTorch is not installed. Install it with: python -m pip install "
@@ -75,4 +102,4 @@ def to_torch(function: Callable[..., Any], *example: Any, **options: Any) -> Any
         )
     from .backends.torch import to_torch as module
 
-    return module.to_torch(function, *example, **options)
+    return module.to_torch(function, *example, dtype=dtype, guards=guards, exact=exact)
