@@ -418,3 +418,12 @@ def test_export_with_any_number_of_rows(jax):
 def test_functions_that_cannot_be_followed(jax):
     with pytest.raises((TraceError, GuardError)):
         to_jax(lambda x: x * __import__("random").random(), 1.0)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint32, np.uint64, np.float64])
+def test_an_index_beyond_32_bits_is_none(jax, kind):
+    rows = [Value(1.0), Value(2.0), Value(3.0)]
+    fn, params = to_jax(lambda k: minigrad.take(rows, k) * 1.0, 0)
+    assert fn(params, kind(2)) == 3.0
+    for far in (2**31, 2**32 - 1, *([] if kind is np.uint32 else [2**32, 2**32 + 1])):
+        assert np.isnan(fn(params, kind(far)))

@@ -65,9 +65,13 @@ class Lowered(exported.Lowered):
         """Make numbers of what was given; indices stay whole, what is none is out of all bounds."""
         if not is_index:
             return x.astype(self.dtype)
-        if jnp.issubdtype(x.dtype, jnp.integer):
-            return x.astype(jnp.int32)
-        return jnp.where(x == jnp.floor(x), x, jnp.iinfo(jnp.int32).min).astype(jnp.int32)
+        ends = jnp.iinfo(jnp.int32)
+        if x.dtype in (jnp.int64, jnp.uint32, jnp.uint64):  # 2**32 would be 0 in 32 bits
+            low = max(ends.min, jnp.iinfo(x.dtype).min)
+            x = jnp.clip(x, jnp.asarray(low, x.dtype), jnp.asarray(ends.max, x.dtype))
+        elif not jnp.issubdtype(x.dtype, jnp.integer):
+            x = jnp.where(x == jnp.floor(x), x, ends.min)
+        return x.astype(jnp.int32)
 
     def split(self, x: Array, sizes: list[int]) -> Sequence[Array]:
         """Cut a flat array into parts."""
