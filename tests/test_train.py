@@ -307,6 +307,15 @@ def test_the_first_of_several_results_is_followed():
     assert step(points, labels) == near(expected)
 
 
+def test_a_loss_that_is_a_parameter_is_that_before_the_step(backend):
+    w = Value(3.0)
+    step = minigrad.train_step(lambda: w, SGD([w], lr=1.0), backend=backend)
+    assert [step(), step()] == [3.0, 2.0]
+    with strict():
+        assert step() == 1.0
+    assert w.data == 0.0
+
+
 def test_a_compiled_loss_can_be_given():
     w = Value(1.0)
     loss = minigrad.compile(lambda: w * w)

@@ -120,12 +120,13 @@ class TrainStep(Made):
             loss = self.compiled(*args, **kwargs)
             loss = loss[0] if isinstance(loss, tuple) else loss
             loss.backward()
+            number = float(loss.data)  # now: the loss may be a parameter
             self.optimizer.step()
         except BaseException:
             if data_of(self._parameters) == data:  # not taken: gradients, too, are as before
                 set_grads(self._parameters, grads)
             raise
-        return float(loss.data)
+        return number
 
     def _stepped(self, spec: Specialization, flat: Flat) -> float:
         self.compiled.check_differentiable(spec)
@@ -140,11 +141,11 @@ class TrainStep(Made):
         machine = turn.machine
         if self._owner is None or (others and is_pending(but=self._write_back)):
             flush_writebacks()  # before the lock, which flushing wants as well
-        self._hand.run(_refuse, self._move, machine, turn, others, flat.numbers)
-        return machine.values.item(machine.program.results[0])
+        number: float = self._hand.run(_refuse, self._move, machine, turn, others, flat.numbers)
+        return number
 
-    def _move(self, machine: Machine, turn: _Turn, others: tuple[Any, ...], inputs: Any) -> None:
-        """Have a machine take a step, unless a guard fails."""
+    def _move(self, machine: Machine, turn: _Turn, others: tuple[Any, ...], inputs: Any) -> float:
+        """Have a machine take a step, unless a guard fails; return the loss before it."""
         values, count = machine.values, len(self._parameters)
         owner = self._owner  # as it is now: somebody may have flushed it meanwhile
         if owner is machine and self._running is not machine:
@@ -158,6 +159,8 @@ class TrainStep(Made):
         if others:
             read_data(others, values[count:])
         self.optimizer._turn = turn
+        at = machine.program.results[0]
+        before = values.item(at)  # if the loss is a parameter it is there already, and will move
         try:
             machine.step(inputs, turn.commit)
         except GuardFailed:
@@ -166,6 +169,7 @@ class TrainStep(Made):
         turn.count()
         if not writebacks:  # a signal handler has asked for the numbers meanwhile
             defer(self._write_back)
+        return before if at < count else values.item(at)
 
     def _ready(self, spec: Specialization) -> _Turn:
         """The machine, what it is to do to the parameters, and the state that it will update."""
