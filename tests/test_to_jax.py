@@ -427,3 +427,16 @@ def test_an_index_beyond_32_bits_is_none(jax, kind):
     assert fn(params, kind(2)) == 3.0
     for far in (2**31, 2**32 - 1, *([] if kind is np.uint32 else [2**32, 2**32 + 1])):
         assert np.isnan(fn(params, kind(far)))
+
+
+@pytest.mark.parametrize("rest", [lambda x: x % 3, lambda x: 3 * (x // 2) + x % 2])
+def test_remainders_of_a_number_that_is_given(jax, rest):
+    w = Value(0.7)
+    fn, params = to_jax(lambda x: w * rest(x), 5.0)
+    found, slopes = both(jax, fn, params, 5.0)
+    assert (found, slopes) == (near(0.7 * rest(5.0)), near(np.array([rest(5.0)])))
+    assert jax.grad(fn, 1)(params, 5.0) == near(0.7)
+    compiled = minigrad.compile(lambda x: w * rest(x), backend="jax")
+    assert [compiled(x).data for x in (5.0, 7.5, -1.0)] == near(
+        [0.7 * rest(x) for x in (5.0, 7.5, -1.0)]
+    )
