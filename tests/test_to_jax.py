@@ -440,3 +440,12 @@ def test_remainders_of_a_number_that_is_given(jax, rest):
     assert [compiled(x).data for x in (5.0, 7.5, -1.0)] == near(
         [0.7 * rest(x) for x in (5.0, 7.5, -1.0)]
     )
+
+
+def test_functions_of_nothing_and_to_constants(jax):
+    fn, params = to_jax(lambda: 3.0)
+    assert (params.shape, fn(params)) == ((0,), 3.0)
+    for backend in ("jax", "numpy"):
+        assert minigrad.compile(lambda: 3.0, backend=backend)() == 3.0
+        assert minigrad.compile(lambda x: (3.0, "text"), backend=backend)(1.0) == (3.0, "text")
+        assert minigrad.vmap(lambda x: 3.0, backend=backend)(np.ones(2)) == 3.0

@@ -101,13 +101,13 @@ class Pieces:
         numbers, indices = _uses(program)
         self.leaves = [
             Leaf(a, b, bool(indices[a:b].any() and not numbers[a:b].any()))
-            for a, b in zip(cuts, [*cuts[1:], first], strict=True)
+            for a, b in zip(cuts, [*cuts, first][1:], strict=True)
         ]
         self.parameters = bisect_right(cuts, program.parameters - 1)  # leaves that are captured
         self.starts = [*cuts, *([first] if len(program.constants) else [])]
         self.first_result = len(self.starts)
         self.starts += [i.areas[-1].first for i in program.instructions]
-        self.ends = [*self.starts[1:], program.size]
+        self.ends = [*self.starts, program.size][1:]
         self.index = np.array(self.starts, dtype=np.int64)
         for i, start, end in zip(
             program.instructions,

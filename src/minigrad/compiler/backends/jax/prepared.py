@@ -48,7 +48,8 @@ class Prepared(host.Prepared):
         leaves = self._lowered.from_numbers([inputs[:count]], everything=True)
         results, checks = self._lowered.run(leaves)
         named = dict(zip(self._forward.results, results, strict=True))
-        return jnp.stack([*results, *checks]), [named[at] for at in self._derivative.results]
+        ends = [*results, *checks]
+        return jnp.stack(ends) if ends else inputs[:0], [named[at] for at in self._derivative.results]
 
     def _computed(self, inputs: Any) -> tuple[Any, Any]:
         """Return what is delivered, and the derivatives by the first inputs."""
