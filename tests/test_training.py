@@ -369,3 +369,68 @@ def test_a_step_is_taken_entirely_or_not_at_all(reads):
     assert counts.positions > 10
     assert counts.as_before
     assert counts.complete or not reads
+
+
+# ---- what may be given ---------------------------------------------------------------------------
+
+
+class Other:
+    pass
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("text",),
+        (None,),
+        (True,),
+        (Other(),),
+        (np.array([True, False]),),
+        ({"a": 1.5, "b": "text"},),
+        ([Value(1.5), 2],),
+        ([],),
+    ],
+)
+@pytest.mark.parametrize("batch", [None, "rows"])
+def test_arguments_that_are_no_numbers(given, batch):
+    if batch and isinstance(given[0], np.ndarray):
+        pytest.skip("an array would be examples")
+
+    def made(backend, **more):
+        w = Value(0.3)
+
+        def loss(x, other, scale=1.0):
+            more = {dict: lambda: other["a"], list: lambda: sum(other)}
+            return (w * x * scale - 1) ** 2 + w * more.get(type(other), float)()
+
+        return w, train_step(loss, SGD([w], lr=0.1), backend=backend, **more)
+
+    (w, step), (v, native) = made("jax", batch=batch), made("auto")
+    x = 0.5 if batch is None else np.full(3, 0.5)
+    for k in range(2):
+        assert step(x, *given) == near(native(0.5, *given), rel=1e-12)
+        assert step(x, *given, scale=0.5 * k) == near(native(0.5, *given, scale=0.5 * k), rel=1e-12)
+    assert w.data == near(v.data, rel=1e-12)
+
+
+def test_parameters_that_are_arguments():
+    weights, others = [Value(0.5), Value(-1.0)], [Value(0.5), Value(-1.0)]
+
+    def loss(ws, x):
+        return (ws[0] * x - ws[1]) ** 2
+
+    step = train_step(loss, SGD(weights, lr=0.1), backend="jax")
+    native = train_step(loss, SGD(others, lr=0.1))
+    for k in range(3):
+        assert step(weights, k) == near(native(others, k), rel=1e-12)
+    assert [w.data for w in weights] == near([w.data for w in others], rel=1e-12)
+
+
+def test_no_examples_are_refused():
+    _, _, step = made(batch="rows")
+    with pytest.raises(TypeError, match="none of the arguments is an array"):
+        step(XS.tolist(), YS.tolist())
+    with pytest.raises(ValueError, match="no examples"):
+        step(XS[:0], YS[:0])
+    with pytest.raises(ValueError, match="as many of each"):
+        step(XS[:2], YS[:3])

@@ -32,8 +32,8 @@ from ....core.turns import Turns
 from ....core.writeback import defer, flush_writebacks, writebacks
 from ....errors import GuardError
 from ....optim import Optimizer
-from ...arguments.given import given_numbers
-from ...arguments.structure import Flat
+from ...arguments.given import count_of, given_numbers
+from ...arguments.structure import Flat, Uniform
 from ...callables import Made
 from ...function import Compiled
 from ...machine import GuardFailed
@@ -105,7 +105,7 @@ class JaxTrainStep(Made):
         """A hash of the program of the latest step; "" before the first."""
         return self.compiled.dispatch.digest()
 
-    def __call__(self, *args: Any) -> float:
+    def __call__(self, *args: Any, **kwargs: Any) -> float:
         """Take a step; of several threads, one after the other."""
         refuse_in_trace("takes a training step")
         if in_strict():
@@ -113,17 +113,34 @@ class JaxTrainStep(Made):
                 "a training step on JAX inside strict(): strict() looks at every number, which "
                 "JAX does not show. Use it with the native train_step."
             )
-        return self._turns.run(_refuse, self._step, args)
+        return self._turns.run(_refuse, self._step, args, kwargs)
 
-    def _step(self, args: tuple[Any, ...]) -> float:
+    def _step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
         if tuple(self.optimizer.parameters) != self._parameters:
             raise ValueError("the optimiser has other parameters now: make a new train_step.")
-        example = args if self._batch is None else tuple(_first(arg) for arg in args)
+        everything = *args, *kwargs.values()
+        if self._batch is not None:
+            self._check(everything)
+            args = tuple(map(_first, args))
+            kwargs = {name: _first(arg) for name, arg in kwargs.items()}
 
         def run(spec: Specialization, flat: Flat) -> float:
-            return self._stepped(spec, flat, args)
+            return self._stepped(spec, flat, everything)
 
-        return self.compiled.dispatch.replay_or_refuse(example, {}, run)
+        return self.compiled.dispatch.replay_or_refuse(args, kwargs, run)
+
+    def _check(self, args: tuple[Any, ...]) -> None:
+        """Refuse arguments without examples."""
+        rows = [len(arg) for arg in args if _is_batched(arg)]
+        if not rows:
+            raise TypeError(
+                f"train_step(batch={self._batch!r}): none of the arguments is an array with an "
+                "axis of examples in front. Give NumPy or JAX arrays."
+            )
+        if len(set(rows)) > 1:
+            raise ValueError(f"train_step: the arrays have {rows} examples; give as many of each.")
+        if not rows[0]:
+            raise ValueError("train_step: the arrays have no examples.")
 
     def _stepped(self, spec: Specialization, flat: Flat, args: tuple[Any, ...]) -> float:
         self.compiled.check_differentiable(spec)
@@ -142,7 +159,7 @@ class JaxTrainStep(Made):
             state = {name: here.state.get(name, made.zeros) for name in names}
             others = np.array([value.data for value in spec.captured[len(self._parameters) :]])
             params, moved, grads, loss, failed = made(
-                here.params, tuple(state.values()), np.array(settings), others, args
+                here.params, tuple(state.values()), np.array(settings), others, flat, args
             )
             number, bad = float(loss), float(failed)
         if bad:
@@ -209,19 +226,14 @@ class _Made:
         self, step: JaxTrainStep, spec: Specialization, flat: Flat, formula: Formula, args: Any
     ) -> None:
         self._step, self._formula = step, formula
-        self._structure = flat.key[0]
+        self._parts = _parts(flat)
         self.lowered = Lowered(spec.program, step._name)
         params = np.array([value.data for value in spec.captured])
         self.lowered.calibrate(params, np.array(flat.numbers))
         self.zeros = step.placed(np.zeros(len(step._parameters)))
         batch, mesh = step._batch, step._mesh
         # What has an axis of examples; the rest serves all of them.
-        self._batched = [batch is not None and np.ndim(arg) > 0 and _is_array(arg) for arg in args]
-        if batch is not None and not any(self._batched):
-            raise TypeError(
-                f"train_step(batch={batch!r}): none of the arguments is an array with an axis of "
-                "examples in front. Give NumPy or JAX arrays."
-            )
+        self._batched = [batch is not None and _is_batched(arg) for arg in args]
         axes = tuple(0 if is_batched else None for is_batched in self._batched)
         run = self._one if batch is None else jax.vmap(self._one, (None, *axes))
 
@@ -248,8 +260,11 @@ class _Made:
 
     def _one(self, params: Array, *args: Any) -> tuple[Array, Array]:
         """Loss and failed guards of one example."""
-        lowered = self.lowered
-        numbers = given_numbers(self._structure, args, self._step.compiled.__name__)
+        lowered, name, numbers = self.lowered, self._step.compiled.__name__, []
+        for at, arg in enumerate(args):
+            is_batched = self._batched[at]
+            found = given_numbers(self._parts[at], arg, f"{name}[{at}]") if is_batched else [arg]
+            numbers += found
         leaves = [*lowered.from_vector(params), *lowered.from_numbers(numbers)]
         results, checks = lowered.run(leaves)
         holds = guards_hold(lowered.guards, checks)
@@ -276,12 +291,17 @@ class _Made:
         ]
         return moved[0], tuple(moved[1:]), grads, loss / weight, failed
 
-    def __call__(self, params: Any, state: Any, settings: Any, others: Any, args: Any) -> Any:
+    def __call__(
+        self, params: Any, state: Any, settings: Any, others: Any, flat: Flat, given: Any
+    ) -> Any:
         """Take a step."""
         mesh, batch = self._step._mesh, self._step._batch
-        rows = [len(arg) for arg, is_batched in zip(args, self._batched, strict=True) if is_batched]
-        if len(set(rows)) > 1:
-            raise ValueError(f"train_step: the arrays have {rows} examples; give as many of each.")
+        rows = [len(arg) for arg, is_batched in zip(given, self._batched, strict=True) if is_batched]
+        # JAX gets numbers alone: what else there is, texts and models, is in the program.
+        numbers, args, end = np.asarray(flat.numbers, np.float64), [], 0
+        for part, arg, is_batched in zip(self._parts, given, self._batched, strict=True):
+            start, end = end, end + count_of(part)
+            args.append(arg if is_batched else numbers[start:end])
         weights: Any = np.ones(rows[0] if rows else (), params.dtype)
         if mesh is not None:
             local = mesh.local_mesh.shape[batch]
@@ -292,12 +312,12 @@ class _Made:
                 )
             spread = NamedSharding(mesh, PartitionSpec(batch))
             weights = jax.make_array_from_process_local_data(spread, weights)
-            args = tuple(
+            args = [
                 jax.make_array_from_process_local_data(spread, np.asarray(arg))
                 if is_batched
                 else arg
                 for arg, is_batched in zip(args, self._batched, strict=True)
-            )
+            ]
         return self._compiled(params, state, settings, others, weights, args)
 
 
@@ -335,13 +355,27 @@ def _is_array(arg: Any) -> bool:
     return hasattr(arg, "shape") and hasattr(arg, "dtype")
 
 
+def _is_batched(arg: Any) -> bool:
+    return _is_array(arg) and np.ndim(arg) > 0
+
+
+def _parts(flat: Flat) -> list[Any]:
+    """The structures of the arguments, by place and then by name."""
+    by_place, by_name = flat.key
+    if isinstance(by_place, Uniform):
+        parts: list[Any] = [by_place.of] * by_place.length
+    else:
+        parts = list(by_place.parts)
+    return parts + [part for _, part, _ in by_name.items] if by_name else parts
+
+
 def _first(arg: Any) -> Any:
     """The first example of an argument."""
-    if not _is_array(arg) or not np.ndim(arg):
+    if not _is_batched(arg):
         return arg
     first = np.asarray(arg.addressable_data(0) if hasattr(arg, "addressable_data") else arg)[0]
     return first if first.ndim else first.item()
 
 
 def _shapes(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(_is_array(arg) and np.ndim(arg) > 0 for arg in args)
+    return tuple(map(_is_batched, args))
