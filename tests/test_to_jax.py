@@ -449,3 +449,28 @@ def test_functions_of_nothing_and_to_constants(jax):
         assert minigrad.compile(lambda: 3.0, backend=backend)() == 3.0
         assert minigrad.compile(lambda x: (3.0, "text"), backend=backend)(1.0) == (3.0, "text")
         assert minigrad.vmap(lambda x: 3.0, backend=backend)(np.ones(2)) == 3.0
+
+
+def test_arrays_of_jax_are_examples_too(jax):
+    w = Value(0.5)
+
+    def f(xs, more):
+        return w * sum(xs) * more["scale"]
+
+    numbers = jax.numpy.array
+    fn, params = to_jax(f, numbers([1.0, 2.0]), {"scale": numbers(3.0)})
+    assert both(jax, fn, params, numbers([2.0, 4.0]), {"scale": 2.0})[0] == 6.0
+    fn, params = to_jax(lambda x: w * x, np.array(2.0))
+    assert [fn(params, x) for x in (3.0, 3, np.float32(3), np.array(3.0), numbers(3))] == [1.5] * 5
+    optimizer = minigrad.optim.SGD([w], lr=0.5)
+    step = minigrad.train_step(lambda xs, y: (w * sum(xs) - y) ** 2, optimizer, backend="jax")
+    assert step(numbers([1.0, 1.0]), y=numbers(3.0)) == 4.0
+
+
+def test_what_is_no_number_is_refused_in_words(jax):
+    fn, params = to_jax(lambda x: x * Value(2.0), 1.0)
+    with pytest.raises(TypeError, match="complex"):
+        fn(params, np.complex128(1 + 1j))
+    fn, params = to_jax(lambda xs: Value(2.0) if xs[0] else Value(3.0), np.array([True]))
+    with pytest.raises(TypeError, match="bool is a part of the program"):
+        jax.jit(fn)(params, np.array([True]))

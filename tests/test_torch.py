@@ -580,3 +580,10 @@ def test_without_pytorch_one_sentence_says_what_to_install(monkeypatch):
     sentence = "PyTorch is not installed. Install it with: python -m pip install torch==2.13.0"
     with pytest.raises(RuntimeError, match=sentence):
         minigrad.to_torch(lambda x: x, 1.0)
+
+
+def test_tensors_are_examples_too(torch):
+    w = Value(0.5)
+    xs = torch.tensor([1.0, 2.0], requires_grad=True)
+    fn, params = minigrad.to_torch(lambda xs, y: w * sum(xs) - y, xs, torch.tensor(1.0))
+    assert float(fn(params, xs, 1.0)) == 0.5

@@ -12,12 +12,27 @@ from typing import Any
 import numpy as np
 
 from ...scalar import Value
-from .structure import Flat, Mapping, Sequence, Static, Structure, Table, Uniform, flatten
+from .structure import Flat, Mapping, Sequence, Static, Structure, Table, Uniform, apart, flatten
 
 
 def given_numbers(structure: Structure, given: Any, what: str = "the arguments") -> list[Any]:
     """List the numbers and arrays in `given`, which has the structure of the example."""
     return list(_numbers(structure, given, what))
+
+
+def as_numpy(tree: Any) -> Any:
+    """Make NumPy's arrays of those of other libraries, and numbers of those without axes."""
+    if is_foreign(tree):
+        found = np.asarray(tree.detach().cpu() if hasattr(tree, "detach") else tree)
+        return found if found.ndim else found.item()
+    found = None if isinstance(tree, np.ndarray) else apart(tree)
+    return tree if found is None else found.build([as_numpy(part) for part in found.parts])
+
+
+def is_foreign(thing: Any) -> bool:
+    """Tell whether it is an array of another library: JAX, PyTorch."""
+    is_array = hasattr(thing, "shape") and hasattr(thing, "dtype") and hasattr(thing, "__array__")
+    return is_array and not isinstance(thing, (np.ndarray, np.generic))
 
 
 def count_of(structure: Structure) -> int:
@@ -55,6 +70,8 @@ def _shape(structure: Structure) -> tuple[int, ...] | None:
 def _numbers(structure: Structure, given: Any, what: str) -> Iterator[Any]:
     shape = _shape(structure)
     found = getattr(given, "shape", None)
+    if getattr(getattr(given, "dtype", None), "kind", "") == "c":
+        raise TypeError(f"{what}: complex numbers have no place here; give real ones.")
     if found is not None and shape is not None:
         if tuple(found) != shape:
             raise _other(what, f"an array of shape {shape}", f"one of shape {tuple(found)}")
@@ -64,6 +81,12 @@ def _numbers(structure: Structure, given: Any, what: str) -> Iterator[Any]:
         case Static(how, known):
             if flatten(given, Flat()) != structure:
                 was = repr(known[1]) if how == "value" else f"another {_said(given)}"
+                if how == "array":
+                    raise TypeError(
+                        f"{what}: an array of {np.dtype(known[1])} is a part of the program, and "
+                        "this is another. Give it as floats or ints, in the example too: those "
+                        "may differ."
+                    )
                 raise _other(what, was, repr(given) if how == "value" else "this one")
         case Mapping(_, items):
             names = [name for name, _, _ in items]
@@ -75,6 +98,8 @@ def _numbers(structure: Structure, given: Any, what: str) -> Iterator[Any]:
             yield from _in_turn([of] * length, given, what)
         case Sequence(_, parts):
             yield from _in_turn(parts, given, what)
+        case Table(_, (), type()) if isinstance(given, (Value, int, float)):
+            yield from _numbers(float, given, what)
         case Table(_, shape, of):
             raise _other(what, f"an array of shape {shape}", _said(given))
         case _:

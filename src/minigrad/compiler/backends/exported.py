@@ -18,7 +18,7 @@ import numpy as np
 from ...core.names import parameter_names
 from ...errors import GuardError
 from ...scalar import Value
-from ..arguments.given import given_numbers
+from ..arguments.given import as_numpy, given_numbers
 from ..arguments.structure import Flat
 from ..function import Compiled
 from ..ir.program import Program
@@ -36,6 +36,7 @@ def traced(
     if guards not in ("nan", "error"):
         raise ValueError(f"{call}(guards={guards!r}): choose 'nan' or 'error'.")
     compiled = function if isinstance(function, Compiled) else Compiled(function)
+    example = as_numpy(example)
     spec, flat = compiled.dispatch.replay_or_refuse(example, {}, lambda spec, flat: (spec, flat))
     if spec.program.guards and guards == "error":
         raise GuardError(

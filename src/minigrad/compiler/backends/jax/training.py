@@ -32,7 +32,7 @@ from ....core.turns import Turns
 from ....core.writeback import defer, flush_writebacks, writebacks
 from ....errors import GuardError
 from ....optim import Optimizer
-from ...arguments.given import count_of, given_numbers
+from ...arguments.given import as_numpy, count_of, given_numbers, is_foreign
 from ...arguments.structure import Flat, Uniform
 from ...callables import Made
 from ...function import Compiled
@@ -118,6 +118,9 @@ class JaxTrainStep(Made):
     def _step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
         if tuple(self.optimizer.parameters) != self._parameters:
             raise ValueError("the optimiser has other parameters now: make a new train_step.")
+        if self._batch is None:
+            args = tuple([as_numpy(arg) if is_foreign(arg) else arg for arg in args])
+            kwargs = {k: as_numpy(arg) if is_foreign(arg) else arg for k, arg in kwargs.items()}
         everything = *args, *kwargs.values()
         if self._batch is not None:
             self._check(everything)
