@@ -586,4 +586,4 @@ def test_tensors_are_examples_too(torch):
     w = Value(0.5)
     xs = torch.tensor([1.0, 2.0], requires_grad=True)
     fn, params = minigrad.to_torch(lambda xs, y: w * sum(xs) - y, xs, torch.tensor(1.0))
-    assert float(fn(params, xs, 1.0)) == 0.5
+    assert fn(params, xs, 1.0).item() == 0.5

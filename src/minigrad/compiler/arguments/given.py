@@ -25,8 +25,8 @@ def as_numpy(tree: Any) -> Any:
     if is_foreign(tree):
         found = np.asarray(tree.detach().cpu() if hasattr(tree, "detach") else tree)
         return found if found.ndim else found.item()
-    found = None if isinstance(tree, np.ndarray) else apart(tree)
-    return tree if found is None else found.build([as_numpy(part) for part in found.parts])
+    taken = None if isinstance(tree, np.ndarray) else apart(tree)
+    return tree if taken is None else taken.build([as_numpy(part) for part in taken.parts])
 
 
 def is_foreign(thing: Any) -> bool:
@@ -81,9 +81,9 @@ def _numbers(structure: Structure, given: Any, what: str) -> Iterator[Any]:
         case Static(how, known):
             if flatten(given, Flat()) != structure:
                 was = repr(known[1]) if how == "value" else f"another {_said(given)}"
-                if how == "array":
+                if how == "array" and np.dtype(known[1]).kind == "b":
                     raise TypeError(
-                        f"{what}: an array of {np.dtype(known[1])} is a part of the program, and "
+                        f"{what}: an array of bool is a part of the program, and "
                         "this is another. Give it as floats or ints, in the example too: those "
                         "may differ."
                     )

@@ -206,7 +206,7 @@ class _Run:
         op, operands = step.instruction.op, step.operands
         run = self.library.elementwise(op, step.skips)
         known = [o.how.only if isinstance(o.how, Constant) else None for o in operands]
-        if op in ("where", "linear") or None not in known:  # whose result may be an operand as it is
+        if op in ("where", "linear") or None not in known:  # may be an operand as it is
             known = [None] * len(operands)
         return run(
             *[

@@ -49,7 +49,9 @@ class Prepared(host.Prepared):
         results, checks = self._lowered.run(leaves)
         named = dict(zip(self._forward.results, results, strict=True))
         ends = [*results, *checks]
-        return jnp.stack(ends) if ends else inputs[:0], [named[at] for at in self._derivative.results]
+        return jnp.stack(ends) if ends else inputs[:0], [
+            named[at] for at in self._derivative.results
+        ]
 
     def _computed(self, inputs: Any) -> tuple[Any, Any]:
         """Return what is delivered, and the derivatives by the first inputs."""

@@ -299,7 +299,9 @@ class _Made:
     ) -> Any:
         """Take a step."""
         mesh, batch = self._step._mesh, self._step._batch
-        rows = [len(arg) for arg, is_batched in zip(given, self._batched, strict=True) if is_batched]
+        rows = [
+            len(arg) for arg, is_batched in zip(given, self._batched, strict=True) if is_batched
+        ]
         # JAX gets numbers alone: what else there is, texts and models, is in the program.
         numbers, args, end = np.asarray(flat.numbers, np.float64), [], 0
         for part, arg, is_batched in zip(self._parts, given, self._batched, strict=True):
