@@ -336,7 +336,8 @@ def test_an_exception_in_one_process_waits_for_nobody(tmp_path):
     with Launched(tmp_path, script, "-n", "2") as run:
         assert run.end() == 1
     assert "[1] ArithmeticError: mine" in run.complaints
-    assert "rank 1 ended with code 1" in run.told()
+    # Rank 0 loses its partner and ends with code 1 as well; either may be heard first.
+    assert re.search(r"rank [01] ended with code 1", run.told())
     assert run.survivors() == []
 
 

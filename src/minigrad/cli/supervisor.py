@@ -28,6 +28,7 @@ from typing import IO, TextIO
 from ..core.terminal import put
 
 GRACE = 5.0  # seconds from SIGTERM to SIGKILL; a checkpoint in writing is complete or undone
+CONSEQUENCES = 0.3  # seconds in which others follow a worker that has ended badly
 LAST_WORDS = 1.0  # seconds for output that is still in a pipe, should a stranger hold it open
 LONGEST_LINE = 1 << 16  # characters; a longer one is shown in pieces
 ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
@@ -148,13 +149,37 @@ class Supervisor:
             event = self._events.get()
             if isinstance(event, Ended):
                 running.discard(event.rank)
-                cause = event if event.code else None
+                cause = self._first_cause(event, running) if event.code else None
             else:
                 cause = event
         if cause is None:
             return Outcome(None)
         stopped = [rank for rank in sorted(running) if workers[rank].is_stopped()]
         return Outcome(cause, tuple(sorted(running)), tuple(stopped))
+
+    def _first_cause(self, ended: Ended, running: set[int]) -> Ended:
+        """Tell which of the workers that end now is to blame.
+
+        The others of a run end when they lose one, with code 1 or by SIGABRT, and may be heard
+        first.
+        """
+        found, patience = [ended], time.monotonic() + CONSEQUENCES
+        while len(found) <= len(running) and (left := patience - time.monotonic()) > 0:
+            try:
+                event = self._events.get(timeout=left)
+            except queue.Empty:
+                break
+            if not isinstance(event, Ended):
+                self._events.put(event)
+                break
+            if event.code:  # it counts as ended with the others
+                found.append(event)
+            else:
+                running.discard(event.rank)
+        cause = min(found, key=lambda each: each.code in (1, -signal.SIGABRT))
+        running.update(each.rank for each in found)
+        running.discard(cause.rank)
+        return cause
 
     def _end(self, workers: Collection[_Worker]) -> None:
         """End what still runs; a second signal from outside shortens the grace."""
