@@ -132,7 +132,7 @@ def mlp(rows: dict[str, Row]) -> str:
 def cpu(rows: dict[str, Row]) -> str:
     timed = [row for row in rows.values() if "probe" not in row]
     lines = [[f"T = {row['T']}, B = {row['B']:,}", *steps(row)] for row in timed]
-    head = ["step, float64, one thread", "minigrad, CPU µs", *HANDS.values(), "ratio"]
+    head = ["step, float64, one thread", "minigrad, µs", *HANDS.values(), "ratio"]
     first, lines = table(head, lines), []
     for row in rows.values():
         if found := row.get("probe"):
