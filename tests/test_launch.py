@@ -286,11 +286,14 @@ def test_what_a_worker_leaves_behind_is_ended(tmp_path):
 
 
 def test_restarts_go_on_from_what_the_script_has_kept(tmp_path):
-    kept = tmp_path / "kept"
+    kept, looked = tmp_path / "kept", tmp_path / "looked"
     script = f"""
 done = os.path.exists({str(kept)!r})
 print("done" if done else "first", os.environ["MINIGRAD_COORDINATOR"], flush=True)
+if rank == 0:
+    open({str(looked)!r}, "w").close()
 if not done and rank == 1:
+    while not os.path.exists({str(looked)!r}): time.sleep(0.01)
     open({str(kept)!r}, "w").close()
     os.kill(os.getpid(), 9)
 time.sleep(0 if done else 600)
