@@ -58,33 +58,25 @@ def launch(
         raise LaunchError("this needs process groups, which Windows has not; use it inside WSL.")
     _check(script, hosts, host, coordinator)
     command = [str(script), *(arguments or [])]
-    again = ["minigrad", "launch", "-n", str(processes)]
-    for name, value, usual in [
+    again = _spelled(
+        processes,
         ("--heartbeat", heartbeat, distributed.USUAL),
         ("--restarts", restarts, 0),
         ("--devices", devices, None),
         ("--hosts", hosts, 1),
         ("--host", host, 0),
         ("--coordinator", coordinator, None),
-    ]:
-        again += [name, str(value)] if value != usual else []
-
+    )
     supervisor = Supervisor(command)
     with supervisor.catching_signals():
         for attempt in range(restarts + 1):
             address = coordinator or f"{_ALONE}:{free_port()}"
-            outcome = supervisor.run(
-                {
-                    host * processes + k: {
-                        **_environment(k if processes > 1 else None, devices),
-                        distributed.COORDINATOR: address,
-                        distributed.PROCESSES: str(hosts * processes),
-                        distributed.RANK: str(host * processes + k),
-                        distributed.HEARTBEAT: str(heartbeat),
-                    }
-                    for k in range(processes)
-                }
-            )
+            run = {
+                distributed.COORDINATOR: address,
+                distributed.PROCESSES: str(hosts * processes),
+                distributed.HEARTBEAT: str(heartbeat),
+            }
+            outcome = supervisor.run(_workers(host * processes, processes, devices, run))
             if outcome.cause is None:
                 return
             is_last = attempt == restarts or supervisor.signalled is not None
@@ -95,6 +87,11 @@ def launch(
             put(f"minigrad launch: {_told(outcome, heartbeat)} {next_}".rstrip(), file=sys.stderr)
             if is_last:
                 break
+    _leave(outcome)
+
+
+def _leave(outcome: Outcome) -> None:
+    """End as the run did."""
     match outcome.cause:
         case OutputClosed(error):
             raise error
@@ -102,6 +99,28 @@ def launch(
             raise typer.Exit(128 + number)
         case Ended() as ended:
             raise typer.Exit(ended.exit_code)
+
+
+def _spelled(processes: int, *options: tuple[str, object, object]) -> list[str]:
+    """Spell the command again, without options (name, value, usual) that are as usual."""
+    words = ["minigrad", "launch", "-n", str(processes)]
+    for name, value, usual in options:
+        words += [name, str(value)] if value != usual else []
+    return words
+
+
+def _workers(
+    first: int, count: int, devices: int | None, run: dict[str, str]
+) -> dict[int, dict[str, str]]:
+    """Return the environments of the workers on this machine, by rank."""
+    return {
+        first + k: {
+            **_environment(k if count > 1 else None, devices),
+            **run,
+            distributed.RANK: str(first + k),
+        }
+        for k in range(count)
+    }
 
 
 def _check(script: Path, hosts: int, host: int, coordinator: str | None) -> None:

@@ -119,14 +119,7 @@ def to_jax(
     exact: bool = False,
     device: str | None = None,
 ) -> tuple[JaxFunction, Any]:
-    """Return `(fn, params)`: the function for JAX, and the numbers of what it closes over.
-
-    `example` fixes the structure of the arguments; the numbers in it are open. `fn(params, *args)`
-    is nan, and so is its gradient, where a branch would go another way than with the example;
-    `guards="error"` refuses a function with such branches. `dtype`: float64, or "float32", or
-    "tf32". `exact=True` reads no number that the function does not read, so that an inf in a masked
-    place cannot leak; it is slower. `device` ("cpu", "gpu") is what to plan for, if not this one.
-    """
+    """Return `(fn, params)`; `compiler/api.py`, where users come in, tells what it takes."""
     number_type(dtype)
     name, spec, flat = exported.traced("to_jax", function, example, guards)
     lowered = Lowered(spec.program, dtype, device=device, exact=exact)
