@@ -16,6 +16,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Self
 
+from ..optim import Optimizer
+
 
 def _innermost(function: Any) -> Any:
     while isinstance(function, functools.partial):
@@ -90,3 +92,12 @@ class Made:
 
 def _blank(kind: type[Any]) -> Any:
     return object.__new__(kind)
+
+
+def check_optimizer(optimizer: object) -> None:
+    """Refuse what is no optimiser, for any training step."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(
+            f"train_step(loss, optimizer): got {type(optimizer).__name__}; give an optimiser "
+            "of minigrad.optim."
+        )

@@ -40,7 +40,7 @@ from ..core.writeback import defer, flush_writebacks, is_pending, writebacks
 from ..optim import Optimizer
 from .arguments.structure import Flat
 from .backends import backend_of
-from .callables import Made
+from .callables import Made, check_optimizer
 from .dispatch import Args, Kwargs, Uncompiled
 from .function import Compiled
 from .machine import GuardFailed, Machine
@@ -59,11 +59,7 @@ class TrainStep(Made):
         strict: bool,
         audit: Any = None,
     ) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(
-                f"train_step(loss, optimizer): got {type(optimizer).__name__}; give an optimiser "
-                "of minigrad.optim."
-            )
+        check_optimizer(optimizer)
         self.function: Callable[..., Any] = loss
         if isinstance(loss, Compiled):
             self.function = loss.__wrapped__

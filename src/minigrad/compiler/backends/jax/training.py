@@ -34,7 +34,7 @@ from ....errors import GuardError
 from ....optim import Optimizer
 from ...arguments.given import as_numpy, count_of, given_numbers, is_foreign
 from ...arguments.structure import Flat, Uniform
-from ...callables import Made
+from ...callables import Made, check_optimizer
 from ...function import Compiled
 from ...machine import GuardFailed
 from ...specialization import Specialization
@@ -67,11 +67,7 @@ class JaxTrainStep(Made):
         strict: bool = False,
         audit: Any = None,
     ) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(
-                f"train_step(loss, optimizer): got {type(optimizer).__name__}; give an optimiser "
-                "of minigrad.optim."
-            )
+        check_optimizer(optimizer)
         if mesh is not None and batch not in mesh.axis_names:
             raise ValueError(
                 f"train_step(mesh=…, batch={batch!r}): name the axis of the mesh that examples are "
