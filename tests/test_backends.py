@@ -22,6 +22,7 @@ from minigrad.codegen.elementwise import MAPS
 from minigrad.compiler.backends import encode as lower
 from minigrad.compiler.backends import native
 from minigrad.compiler.backends import numpy as arrays
+from minigrad.compiler.backends.numpy import Batch
 from minigrad.compiler.ir.kinds import KINDS
 from minigrad.compiler.ir.program import Instruction, Program, Update, verify
 from minigrad.compiler.ir.refs import MOST_SLOTS, Ref
@@ -256,9 +257,9 @@ def test_a_batch_is_many_runs(prepare):
         table = rng.uniform(-2, 2, (count, 30))
         columns = [(0, table[:, :20]), (25, table[:, 22])]
         out = np.zeros((program.size - first, count)).T  # columns side by side
-        totals, failed = prepared.batch(
-            values, count, columns, [(first, out)], sums=range(first, program.size), threads=2
-        )
+        sums = range(first, program.size)
+        rows = Batch(count, columns, [(first, out)], sums, threads=2)
+        totals, failed = prepared.batch(values, rows)
         assert failed is None
         for row in (0, 31, 32, 76):
             one = values.copy()
@@ -326,7 +327,8 @@ def test_batches_of_many_pieces(prepare):
     out, heard = np.zeros(len(x)), []
     values = prepared.values()
     values[1] = 3.0
-    totals, _ = prepared.batch(values, len(x), [(0, x)], [(2, out)], [2], progress=heard.append)
+    rows = Batch(len(x), [(0, x)], [(2, out)], [2], progress=heard.append)
+    totals, _ = prepared.batch(values, rows)
     np.testing.assert_array_equal(out, x * 3.0)
     assert totals[0] == pytest.approx(math.fsum(x * 3.0), abs=1e-9)
     assert heard == sorted(heard)
@@ -395,7 +397,7 @@ def test_an_update_moves_parameters_as_the_optimiser_does(prepare, name, count):
     values[:count] = data_of(weights)
     for steps in range(5):
         commit.settings = optimizer.settings(optimizer.lr)
-        assert prepared.step(values, commit=commit) == -1
+        assert prepared.step(values, (), None, commit) == -1
         set_grads(weights, [w.data * w.data + -1.0 for w in weights])
         optimizer.step()
         assert commit.steps == steps + 1
@@ -411,7 +413,7 @@ def test_an_update_refuses_state_that_does_not_fit(prepare):
     for state in [(np.zeros(50),), (np.zeros(50), np.zeros(49))]:
         commit.state = state
         with pytest.raises(ValueError, match="50 numbers to move|formula has|another shape"):
-            prepared.step(values, commit=commit)
+            prepared.step(values, (), None, commit)
         assert commit.steps == 0
     assert values[:50].tolist() == before[:50].tolist()
 
@@ -430,7 +432,7 @@ def test_a_guard_that_fails_stops_the_optimiser(prepare):
     assert prepared.step(values, [(0, np.array([5.0, 2.0]))], guards, commit) == 0
     assert values[:2].tolist() == [5.0, 2.0]
     rows = np.array([[1.0, math.nan], [1.0, math.nan], [1.0, 7.0]])
-    _, failed = prepared.batch(values, 3, [(0, rows)], guards=guards)
+    _, failed = prepared.batch(values, Batch(3, [(0, rows)], guards=guards))
     assert failed == (1, 2)
 
 
@@ -544,7 +546,7 @@ def test_buffers_are_checked():
     values = prepared.values()
     for inputs in ([(6, [1.0, 2.0])], [(-1, [1.0])], [(0, "abc")], [3], [(0, np.zeros(9))]):
         with pytest.raises((TypeError, ValueError, BufferError)):
-            prepared.step(values, inputs)
+            prepared.step(values, inputs, None)
     formula = formula_of(SGD._rule_without_momentum, 2, 4)
     for count, grads in ((3, 5), (3, 2), (8, 0), (-1, 4)):
         moving = native.prepare(replace(slope_program(3), update=Update(formula, count, grads)))
@@ -554,7 +556,7 @@ def test_buffers_are_checked():
             moving.step(values, (), None, commit)
     for column in (np.zeros(4), np.zeros((5, 8)), np.zeros((5, 2), np.int64), np.zeros((5, 1, 1))):
         with pytest.raises(ValueError, match="batch: columns"):
-            prepared.batch(values, 5, [(0, column)])
+            prepared.batch(values, Batch(5, [(0, column)]))
     with pytest.raises(ValueError, match="no such|no xyz"):
         native.prepare(slope_program(3), "xyz")
 

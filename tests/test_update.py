@@ -31,7 +31,7 @@ def test_a_step_goes_against_the_slope():
     commit.state, commit.settings = (), (0.1, 0.0, 0.0, 0.0)
     values = prepared.values()
     values[:2] = [3.0, 1.0]
-    assert prepared.step(values, commit=commit) == -1
+    assert prepared.step(values, (), None, commit) == -1
     assert values[:2] == pytest.approx(np.array([2.2, 1.0]), abs=1e-15)
 
 

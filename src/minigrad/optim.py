@@ -48,6 +48,20 @@ class Turn(Protocol):
         """If the step is taken, have the optimiser count it, once; in any case, forget it."""
 
 
+def _after_turn(name: str, doc: str) -> Any:
+    """Make a property that is read and written only after a step that is being taken."""
+
+    def read(optimizer: Optimizer) -> Any:
+        optimizer._complete()
+        return vars(optimizer)[name]
+
+    def write(optimizer: Optimizer, thing: Any) -> None:
+        optimizer._complete()
+        vars(optimizer)[name] = thing
+
+    return property(read, write, doc=doc)
+
+
 class Optimizer:
     """What all optimisers share: the parameters, the rate, the count of steps, the state.
 
@@ -87,27 +101,8 @@ class Optimizer:
         self._steps = 0
         self._state: State = {}
 
-    @property
-    def steps(self) -> int:
-        """The number of steps taken so far."""
-        self._complete()
-        return self._steps
-
-    @steps.setter
-    def steps(self, count: int) -> None:
-        self._complete()
-        self._steps = count
-
-    @property
-    def state(self) -> State:
-        """The running averages, by name."""
-        self._complete()
-        return self._state
-
-    @state.setter
-    def state(self, state: State) -> None:
-        self._complete()
-        self._state = state
+    steps: int = _after_turn("_steps", "The number of steps taken so far.")
+    state: State = _after_turn("_state", "The running averages, by name.")
 
     def _complete(self) -> None:
         """Count a step that somebody has taken for this optimiser without coming to count it."""
@@ -301,18 +296,20 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: the weights shrink by themselves, not by the gradient."""
+    """Adam with decoupled weight decay: the weights shrink by themselves, not by the gradient.
+
+    The options `betas` and `eps` are those of Adam.
+    """
 
     def __init__(
         self,
         parameters: Iterable[Value],
         lr: float | Schedule = 1e-3,
         *,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
         weight_decay: float = 0.01,
+        **options: Any,
     ) -> None:
-        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
+        super().__init__(parameters, lr, weight_decay=weight_decay, **options)
 
     def settings(self, lr: float) -> tuple[float, ...]:
         return self._settings(lr, 0.0, 1.0 - lr * self.weight_decay)

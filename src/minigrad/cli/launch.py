@@ -54,8 +54,6 @@ def launch(
     The script calls minigrad.distributed.initialize(). When a process ends badly the others are
     ended; the exit code is its own, or 128 and the signal that killed it.
     """
-    if os.name != "posix":
-        raise LaunchError("this needs process groups, which Windows has not; use it inside WSL.")
     _check(script, hosts, host, coordinator)
     command = [str(script), *(arguments or [])]
     again = _spelled(
@@ -70,24 +68,24 @@ def launch(
     supervisor = Supervisor(command)
     with supervisor.catching_signals():
         for attempt in range(restarts + 1):
-            address = coordinator or f"{_ALONE}:{free_port()}"
             run = {
-                distributed.COORDINATOR: address,
+                distributed.COORDINATOR: coordinator or f"{_ALONE}:{free_port()}",
                 distributed.PROCESSES: str(hosts * processes),
                 distributed.HEARTBEAT: str(heartbeat),
             }
             outcome = supervisor.run(_workers(host * processes, processes, devices, run))
             if outcome.cause is None:
                 return
-            is_last = attempt == restarts or supervisor.signalled is not None
-            is_last = is_last or not isinstance(outcome.cause, Ended)
-            next_ = f"Starting again ({attempt + 1} of {restarts})."
-            if is_last:
-                next_ = _advice(outcome, shlex.join([*again, *command]))
-            put(f"minigrad launch: {_told(outcome, heartbeat)} {next_}".rstrip(), file=sys.stderr)
-            if is_last:
+            ended_itself = isinstance(outcome.cause, Ended) and supervisor.signalled is None
+            if not ended_itself or attempt == restarts:
                 break
+            _say(outcome, heartbeat, f"Starting again ({attempt + 1} of {restarts}).")
+    _say(outcome, heartbeat, _advice(outcome, shlex.join([*again, *command])))
     _leave(outcome)
+
+
+def _say(outcome: Outcome, heartbeat: int, what_next: str) -> None:
+    put(f"minigrad launch: {_told(outcome, heartbeat)} {what_next}".rstrip(), file=sys.stderr)
 
 
 def _leave(outcome: Outcome) -> None:
@@ -124,6 +122,8 @@ def _workers(
 
 
 def _check(script: Path, hosts: int, host: int, coordinator: str | None) -> None:
+    if os.name != "posix":
+        raise LaunchError("this needs process groups, which Windows has not; use it inside WSL.")
     if not script.is_file():
         raise LaunchError(
             f"{readable(script)}: there is no such file; name a Python script, after the options."

@@ -80,7 +80,7 @@ def to_jax(
     backend_of("jax")  # which says what to install
     from .backends.jax import to_jax as module
 
-    return module.to_jax(function, *example, dtype=dtype, guards=guards, exact=exact, device=device)
+    return module.to_jax(function, example, dtype, guards, exact, device)
 
 
 def to_torch(
@@ -102,4 +102,4 @@ def to_torch(
         )
     from .backends.torch import to_torch as module
 
-    return module.to_torch(function, *example, dtype=dtype, guards=guards, exact=exact)
+    return module.to_torch(function, example, dtype, guards, exact)

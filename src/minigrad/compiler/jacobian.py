@@ -15,6 +15,7 @@ import numpy as np
 from ..core.parameters import read_data
 from ..scalar import Value
 from .arguments.structure import Flat
+from .backends.numpy import Batch
 from .ir.program import NOT_FINITE
 from .machine import NotFinite
 from .specialization import Purpose, Specialization
@@ -67,13 +68,14 @@ class Jacobian:
             values[: program.parameters] = self._captured[places]
             values[program.parameters : inputs] = self._numbers
             columns, outputs = ((inputs, weights),), ((program.adjoints, table),)
-            _, failed = machine.prepared.batch(values, count, columns, outputs, (), None, 1, None)
+            rows = Batch(count, columns, outputs, threads=1)
+            _, failed = machine.prepared.batch(values, rows)
         if failed is not None and failed[0] == NOT_FINITE:
             raise NotFinite
-        rows = np.empty((count, self._width))
-        rows[:, places] = table[:, : program.parameters]
-        rows[:, len(places) :] = table[:, [program.parameters + at for at in self._places]]
-        return rows
+        found = np.empty((count, self._width))
+        found[:, places] = table[:, : program.parameters]
+        found[:, len(places) :] = table[:, [program.parameters + at for at in self._places]]
+        return found
 
 
 class Row(Sequence[float]):

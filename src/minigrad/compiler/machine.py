@@ -58,7 +58,7 @@ class Machine:
         flush_writebacks()
         with self.lock:
             captured.read(self.values)
-            self.prepared.step(self.values, self._inputs(arguments))
+            self.prepared.step(self.values, self._inputs(arguments), None)
             return [self.values.item(at) for at in slots]
 
     def step(self, arguments: Any, commit: Any = None) -> None:

@@ -24,6 +24,7 @@ from ..core.writeback import flush_writebacks
 from ..errors import GuardError
 from ..scalar import Value
 from .arguments.structure import Flat, flatten
+from .backends.numpy import Batch
 from .callables import Made
 from .function import Compiled
 from .ir.program import NOT_FINITE
@@ -152,9 +153,8 @@ class _Batch:
             self.spec.nodes_read.read(values)
             values[start : start + len(flat.numbers)] = flat.numbers
             tables = tuple(self.columns), tuple(self.read), tuple(self.sums)
-            self.totals, failed = machine.prepared.batch(
-                values, self.count, *tables, machine.guards, threads, bar
-            )
+            rows = Batch(self.count, *tables, machine.guards, threads, bar)
+            self.totals, failed = machine.prepared.batch(values, rows)
         if failed is not None:
             guard, row = failed
             if guard == NOT_FINITE:

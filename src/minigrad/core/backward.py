@@ -49,12 +49,10 @@ def _pass_back(order: list[Node], buffer: Any) -> None:
         count -= 1
         grad = flow[count]
         node._grad += grad
-        a = node._a
-        if a is not None:
-            flow[a._place] += node._da * grad
-        b = node._b
-        if b is not None:
-            flow[b._place] += node._db * grad
+        if node._a is not None:
+            flow[node._a._place] += node._da * grad
+        if node._b is not None:
+            flow[node._b._place] += node._db * grad
 
 
 def _run_steps(order: list[Node], buffer: Any, count: int, by_hand: bool) -> int:

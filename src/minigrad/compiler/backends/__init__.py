@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from ...core.native_or_pure import pure_is_asked
 from ..ir.program import Program
 from . import native, numpy
-from .numpy import Array
+from .numpy import Array, Batch, Commit, Failed, Guards, Inputs
 
 __all__ = ["Backend", "Prepared", "backend_names", "backend_of", "register"]
 
@@ -27,24 +27,18 @@ class Prepared(Protocol):
     def values(self) -> Array:
         """Make a buffer to run in: inputs go to its first slots, results are in the others."""
 
-    def step(self, values: Array, *rest: Any, **named: Any) -> int:
+    def step(
+        self, values: Array, inputs: Inputs, guards: Guards | None, commit: Commit | None = None
+    ) -> int:
         """Copy inputs in, run, look at the guards, and commit the program's update.
 
-        The arguments are those of `numpy.Prepared.step`. `inputs` has pairs (slot, numbers).
         Returns -1, or the place of the guard that failed, or NOT_FINITE; nothing has then moved.
         """
 
-    def batch(
-        self, values: Array, count: int, *rest: Any, **named: Any
-    ) -> tuple[Array, tuple[int, int] | None]:
-        """Run the program for `count` rows of data.
+    def batch(self, values: Array, rows: Batch) -> tuple[Array, Failed]:
+        """Run the program for rows of data; inputs that are no columns are taken from `values`.
 
-        The arguments are those of `numpy.Prepared.batch`. `columns` has pairs (slot, array): an
-        array of shape (count,) goes to that slot, one of shape (count, width) to that slot and
-        those after it. All other inputs are taken from `values`. `outputs` are arrays of the same
-        two shapes, filled in. Returns the totals of slots `sums` over all rows, and (guard, row) of
-        a guard that failed, or None; in place of the guard, NOT_FINITE. `progress` is called with
-        the number of rows that are done.
+        Returns the totals over all rows, and which guard failed in which row.
         """
 
 

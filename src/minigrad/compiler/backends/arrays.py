@@ -15,18 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..views.plan import (
-    Constant,
-    Cuts,
-    Gathered,
-    Joined,
-    Masked,
-    Operand,
-    Plan,
-    Step,
-    View,
-    WholeTable,
-)
+from ..views import plan as plans
 
 Array = Any
 
@@ -72,7 +61,9 @@ class Library(Protocol):
         """Return an operation of the table."""
 
 
-def run(plan: Plan, library: Library, leaves: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+def run(
+    plan: plans.Plan, library: Library, leaves: Sequence[Array]
+) -> tuple[list[Array], list[Array]]:
     """Return the results, and the numbers that guards look at."""
     return _Run(plan, library, leaves).done()
 
@@ -80,10 +71,10 @@ def run(plan: Plan, library: Library, leaves: Sequence[Array]) -> tuple[list[Arr
 class _Run:
     """One run of a plan: the arrays so far, and parts of them that several operands read."""
 
-    def __init__(self, plan: Plan, library: Library, leaves: Sequence[Array]) -> None:
+    def __init__(self, plan: plans.Plan, library: Library, leaves: Sequence[Array]) -> None:
         self.plan, self.library = plan, library
         self.arrays = list(leaves)
-        self.parts: dict[tuple[int, Cuts], dict[int, Array]] = {}
+        self.parts: dict[tuple[int, plans.Cuts], dict[int, Array]] = {}
 
     def done(self) -> tuple[list[Array], list[Array]]:
         """Take all steps."""
@@ -106,7 +97,7 @@ class _Run:
     def _flat(self, array: Array) -> Array:
         return array if array.ndim == 1 else self.library.reshape(array, (-1,))
 
-    def _mended(self, whole: WholeTable, ends: str, found: Array) -> Array:
+    def _mended(self, whole: plans.WholeTable, ends: str, found: Array) -> Array:
         """Put copies of the first, or zeros, where a row has ended."""
         library = self.library
         rows = library.reshape(found, whole.shape)
@@ -117,31 +108,31 @@ class _Run:
 
     # ---- operands -------------------------------------------------------------------------------
 
-    def read(self, operand: Operand) -> Array:
+    def read(self, operand: plans.Operand) -> Array:
         """Read an operand."""
         library, how, shape = self.library, operand.how, operand.shape
-        if isinstance(how, View):
+        if isinstance(how, plans.View):
             found = self._seen(how)
-        elif isinstance(how, Constant):
+        elif isinstance(how, plans.Constant):
             only = how.only
             if only is not None:
                 one = library.reshape(library.constant(only), (1,) * len(shape))
                 return library.stretch(one, shape)
             found = library.constant(how.numbers)
-        elif isinstance(how, Masked):
+        elif isinstance(how, plans.Masked):
             seen = library.reshape(self._seen(how.view), shape)
             if how.holds:
                 return seen
             numbers = library.constant(how.numbers.reshape(shape))
             return library.where(how.kept.reshape(shape), seen, numbers)
-        elif isinstance(how, Joined):
+        elif isinstance(how, plans.Joined):
             parts = [library.cut(self._flat(self.arrays[at]), 0, a, b) for at, a, b in how.parts]
             found = library.join(parts)
         else:
             found = self._gathered(how)
         return library.reshape(found, shape)
 
-    def _seen(self, view: View) -> Array:
+    def _seen(self, view: plans.View) -> Array:
         library = self.library
         if view.is_whole:
             return library.reshape(self.arrays[view.source], view.shape)
@@ -155,7 +146,7 @@ class _Run:
         array = library.reshape(array, view.narrow)
         return array if view.narrow == view.shape else library.stretch(array, view.shape)
 
-    def _cut(self, source: int, cuts: Cuts) -> Array:
+    def _cut(self, source: int, cuts: plans.Cuts) -> Array:
         """Fold and slice a piece: an axis for each cut, and one for the rest."""
         if not cuts:
             return self._flat(self.arrays[source])
@@ -172,7 +163,7 @@ class _Run:
             array = library.cut(array, axis, 0, length)
         return library.reshape(array, (*(n for _, _, _, n in cuts[:-1]), rows, stride))
 
-    def _split(self, source: int, cuts: Cuts) -> dict[int, Array]:
+    def _split(self, source: int, cuts: plans.Cuts) -> dict[int, Array]:
         """Cut a piece into parts along its last axis but one, by where they begin."""
         key = source, cuts
         if key not in self.parts:
@@ -181,7 +172,7 @@ class _Run:
             self.parts[key] = dict(zip(accumulate(sizes, initial=0), parts, strict=False))
         return self.parts[key]
 
-    def _gathered(self, how: Gathered) -> Array:
+    def _gathered(self, how: plans.Gathered) -> Array:
         """Read what has no pattern: from one array after the other, or from all side by side."""
         library = self.library
         flat = [self._flat(self.arrays[at]) for at, _ in how.parts]
@@ -197,15 +188,15 @@ class _Run:
             found.append(library.constant(how.numbers.ravel()))
         return functools.reduce(operator.add, found)
 
-    def _all(self, step: Step) -> list[Array]:
+    def _all(self, step: plans.Step) -> list[Array]:
         return [self.read(operand) for operand in step.operands]
 
     # ---- forms ----------------------------------------------------------------------------------
 
-    def _map(self, step: Step) -> Array:
+    def _map(self, step: plans.Step) -> Array:
         op, operands = step.instruction.op, step.operands
         run = self.library.elementwise(op, step.skips)
-        known = [o.how.only if isinstance(o.how, Constant) else None for o in operands]
+        known = [o.how.only if isinstance(o.how, plans.Constant) else None for o in operands]
         if op in ("where", "linear") or None not in known:  # may be an operand as it is
             known = [None] * len(operands)
         return run(
@@ -215,33 +206,33 @@ class _Run:
             ]
         )
 
-    def _fill(self, step: Step) -> Array:
+    def _fill(self, step: plans.Step) -> Array:
         number = self.library.constant(step.instruction.number)
         return self.library.stretch(self.library.reshape(number, (1,)), step.instruction.shape)
 
-    def _from_start(self, step: Step, which: int, total: Array) -> Array:
+    def _from_start(self, step: plans.Step, which: int, total: Array) -> Array:
         """Add what a sum starts from, if it does."""
         if len(step.operands) <= which or step.operands[which].is_zero:
             return total
         start = self.read(step.operands[which])
         return self.library.reshape(start, tuple(total.shape)) + total
 
-    def _sum(self, step: Step) -> Array:
+    def _sum(self, step: plans.Step) -> Array:
         total = self.library.sum(self.read(step.operands[0]))
         return self._from_start(step, 1, total)
 
-    def _times(self, step: Step) -> Callable[..., Array]:
+    def _times(self, step: plans.Step) -> Callable[..., Array]:
         return self.library.elementwise("mul", step.skips)
 
-    def _dot(self, step: Step) -> Array:
+    def _dot(self, step: plans.Step) -> Array:
         a, b = (self.read(operand) for operand in step.operands[:2])
         return self._from_start(step, 2, self.library.sum(self._times(step)(a, b)))
 
-    def _mm(self, step: Step) -> Array:
+    def _mm(self, step: plans.Step) -> Array:
         a, b = (self.read(operand) for operand in step.operands[:2])
         return self._from_start(step, 2, self.library.product(a, b, 0))
 
-    def _product(self, step: Step) -> Array:
+    def _product(self, step: plans.Step) -> Array:
         product, library = step.product, self.library
         assert product is not None
         a, b = (self.read(side) for side in product.sides)
@@ -250,7 +241,7 @@ class _Run:
             found = library.transpose(found, product.order)
         return self._from_start(step, 2, library.reshape(found, (-1,)))
 
-    def _unrolled(self, step: Step) -> Array:
+    def _unrolled(self, step: plans.Step) -> Array:
         """Add a few terms, or products, one after the other."""
         k = step.instruction.shape[1]
         terms, used = self._all(step), k
@@ -261,22 +252,22 @@ class _Run:
             found = [terms[used], *found]
         return functools.reduce(operator.add, found)
 
-    def _max(self, step: Step) -> Array:
+    def _max(self, step: plans.Step) -> Array:
         return self.library.largest(self.read(step.operands[0]))[0]
 
-    def _argmax(self, step: Step) -> Array:
+    def _argmax(self, step: plans.Step) -> Array:
         return self.library.largest(self.read(step.operands[0]))[1]
 
     # An index that is none makes nan of the number and of its gradient: a factor does both.
 
-    def _take(self, step: Step) -> Array:
+    def _take(self, step: plans.Step) -> Array:
         library, k = self.library, step.instruction.shape[1]
         a, index = self._all(step)
         here, poison = library.one_hot(index, k)
         chosen = library.where(here, a, library.stretch(library.constant([[0.0]]), tuple(a.shape)))
         return library.sum(chosen) * poison
 
-    def _look_up(self, step: Step) -> Array:
+    def _look_up(self, step: plans.Step) -> Array:
         """Rows of one table: a product with ones and zeros, whose gradient is a product too."""
         library, k = self.library, step.instruction.shape[1]
         index, table = self._all(step)

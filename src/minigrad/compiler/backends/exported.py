@@ -11,7 +11,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,10 +27,12 @@ from ..views.plan import Plan
 from ..views.planner import plan
 
 Array = Any
+Function: TypeAlias = Callable[..., Any]
+Example: TypeAlias = "tuple[Any, ...]"  # arguments to trace a function with
 
 
 def traced(
-    call: str, function: Callable[..., Any], example: tuple[Any, ...], guards: str
+    call: str, function: Function, example: Example, guards: str
 ) -> tuple[str, Specialization, Flat]:
     """Trace a function for `call`; return its name, what was traced, and the example's numbers."""
     if guards not in ("nan", "error"):

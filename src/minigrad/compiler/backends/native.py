@@ -7,7 +7,7 @@ is one call into C, and a batch is spread over threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from ...core.native_or_pure import native_machine
 from ..ir.program import Program
 from .encode import encode
-from .numpy import Array, Commit, Guards, fresh
+from .numpy import Array, Batch, Commit, Failed, Guards, Inputs, fresh
 
 __all__ = ["Commit", "Guards", "Prepared", "available", "isas", "missing", "prepare", "words"]
 
@@ -63,11 +63,7 @@ class Prepared:
         return fresh(self.program)
 
     def step(
-        self,
-        values: Array,
-        inputs: Sequence[tuple[int, Any]] = (),
-        guards: Guards | None = None,
-        commit: Commit | None = None,
+        self, values: Array, inputs: Inputs, guards: Guards | None, commit: Commit | None = None
     ) -> int:
         """Do all of a step in one call."""
         pair = None if guards is None else (guards.slots, guards.numbers)
@@ -75,33 +71,24 @@ class Prepared:
         failed: int = self._machine.step(values, inputs, pair, moved)
         return failed
 
-    def batch(
-        self,
-        values: Array,
-        count: int,
-        columns: Sequence[tuple[int, Array]],
-        outputs: Sequence[tuple[int, Array]] = (),
-        sums: Sequence[int] | Array = (),
-        guards: Guards | None = None,
-        threads: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> tuple[Array, tuple[int, int] | None]:
+    def batch(self, values: Array, rows: Batch) -> tuple[Array, Failed]:
         """Run rows of data, on several threads.
 
         Rows are cut into pieces that do not depend on the number of threads, and totals are added
         piece by piece: results are the same for any number.
         """
+        count, columns, outputs, sums, guards, threads, progress = rows
         chosen = np.ascontiguousarray(sums, dtype=np.int64)
         pair = None if guards is None else (guards.slots, guards.numbers)
         size = max(1, self.program.size)
         lanes = max(32, min(256, _CACHE // (8 * size) // 8 * 8))
-        rows = lanes * max(1, _PIECE // (size * lanes))
-        starts = range(0, count, rows)
+        together = lanes * max(1, _PIECE // (size * lanes))
+        starts = range(0, count, together)
         totals = np.zeros((len(starts), len(chosen)))
 
-        def work(piece: int) -> tuple[int, int] | None:
-            start, stop = starts[piece], min(starts[piece] + rows, count)
-            failed: tuple[int, int] | None = self._machine.batch(
+        def work(piece: int) -> Failed:
+            start, stop = starts[piece], min(starts[piece] + together, count)
+            failed: Failed = self._machine.batch(
                 values, start, stop, lanes, columns, outputs, chosen, totals[piece], pair
             )
             return failed
@@ -112,7 +99,7 @@ class Prepared:
             for piece, failed in enumerate(results):
                 found = found or failed
                 if progress is not None:
-                    progress(min(starts[piece] + rows, count))
+                    progress(min(starts[piece] + together, count))
         total = np.zeros(len(chosen))
         for row in totals:
             total += row

@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,19 @@ from ..ir.kinds import KINDS
 from ..ir.program import NOT_FINITE, Instruction, Update
 from ..ir.refs import Ref
 
-__all__ = ["Commit", "Guards", "Prepared", "available", "fresh", "missing", "prepare", "words"]
+__all__ = [
+    "Batch",
+    "Commit",
+    "Failed",
+    "Guards",
+    "Inputs",
+    "Prepared",
+    "available",
+    "fresh",
+    "missing",
+    "prepare",
+    "words",
+]
 
 words, missing = "NumPy", "NumPy is always there."
 
@@ -55,6 +67,26 @@ class Guards:
             return None
         guard = int(np.argmax(bad.any(axis=1)))
         return guard, int(np.argmax(bad[guard]))
+
+
+Inputs: TypeAlias = "Sequence[tuple[int, Any]]"  # pairs (slot, numbers)
+Failed: TypeAlias = "tuple[int, int] | None"  # (guard, row), or NOT_FINITE for the guard
+
+
+class Batch(NamedTuple):
+    """Rows of data to run a program for.
+
+    Columns are pairs (slot, array): an array of shape (size,) goes to that slot, one of shape
+    (size, width) to that slot and those after it. Outputs, of the same two shapes, are filled in.
+    """
+
+    size: int
+    columns: Sequence[tuple[int, Array]]
+    outputs: Sequence[tuple[int, Array]] = ()
+    sums: Sequence[int] | Array = ()  # slots whose totals over all rows are wanted
+    guards: Guards | None = None
+    threads: int | None = None
+    progress: Callable[[int], None] | None = None  # called with the number of rows that are done
 
 
 class Commit:
@@ -279,11 +311,7 @@ class Prepared:
         return bool(np.isfinite(values[self._finite]).all())
 
     def step(
-        self,
-        values: Array,
-        inputs: Sequence[tuple[int, Any]] = (),
-        guards: Guards | None = None,
-        commit: Commit | None = None,
+        self, values: Array, inputs: Inputs, guards: Guards | None, commit: Commit | None = None
     ) -> int:
         """Do what `backends.Prepared` says, one after the other."""
         for slot, numbers in inputs:
@@ -298,40 +326,30 @@ class Prepared:
             commit.apply(values)
         return -1
 
-    def batch(
-        self,
-        values: Array,
-        count: int,
-        columns: Sequence[tuple[int, Array]],
-        outputs: Sequence[tuple[int, Array]] = (),
-        sums: Sequence[int] | Array = (),
-        guards: Guards | None = None,
-        threads: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> tuple[Array, tuple[int, int] | None]:
+    def batch(self, values: Array, rows: Batch) -> tuple[Array, Failed]:
         """Run rows of data, many at once."""
-        chosen = np.asarray(sums, dtype=np.int64)
+        chosen = np.asarray(rows.sums, dtype=np.int64)
         totals = np.zeros(len(chosen))
-        for start in range(0, count, _BLOCK):
-            stop = min(start + _BLOCK, count)
+        for start in range(0, rows.size, _BLOCK):
+            stop = min(start + _BLOCK, rows.size)
             block = np.repeat(values[:, None], stop - start, axis=1)
-            for slot, column in columns:
-                rows = column[start:stop].reshape(stop - start, -1)
-                block[slot : slot + rows.shape[1]] = rows.T
+            for slot, column in rows.columns:
+                part = column[start:stop].reshape(stop - start, -1)
+                block[slot : slot + part.shape[1]] = part.T
             self.run(block)
-            failed = guards.failed(block) if guards is not None else None
+            failed = rows.guards.failed(block) if rows.guards is not None else None
             if failed is not None:
                 return totals, (failed[0], start + failed[1])
             if not self._is_finite(block):
                 return totals, (NOT_FINITE, start)
-            for slot, column in outputs:
-                rows = column[start:stop]
+            for slot, column in rows.outputs:
+                part = column[start:stop]
                 width = 1 if column.ndim == 1 else column.shape[1]
-                rows[...] = block[slot : slot + width].T.reshape(rows.shape)
+                part[...] = block[slot : slot + width].T.reshape(part.shape)
             with np.errstate(all="ignore"):
                 totals += block[chosen].sum(axis=1)
-            if progress is not None:
-                progress(stop)
+            if rows.progress is not None:
+                rows.progress(stop)
         return totals, None
 
 

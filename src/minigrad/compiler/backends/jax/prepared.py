@@ -7,7 +7,7 @@ that are not finite, are left to NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir.program import NOT_FINITE, Derivative, Program
 from .. import numpy as host
-from ..numpy import Array, Commit, Guards
+from ..numpy import Array, Batch, Commit, Failed, Guards
 from .to_jax import Lowered
 
 __all__ = ["Commit", "Guards", "Prepared", "enable_x64", "prepare"]
@@ -80,18 +80,9 @@ class Prepared(host.Prepared):
             start = self.program.adjoints
             values[start : start + len(slopes)] = slopes if start else values[:0]
 
-    def batch(
-        self,
-        values: Array,
-        count: int,
-        columns: Sequence[tuple[int, Array]],
-        outputs: Sequence[tuple[int, Array]] = (),
-        sums: Sequence[int] | Array = (),
-        guards: Guards | None = None,
-        threads: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> tuple[Array, tuple[int, int] | None]:
+    def batch(self, values: Array, rows: Batch) -> tuple[Array, Failed]:
         """Run rows in chunks that fit the device; the next is sent while one is computed."""
+        count, columns, outputs, sums, guards, _, progress = rows
         if self._derivative.what != "gradient":
             return self._each(values, columns, outputs)
         size = max(1, min(count, _CHUNK // max(1, self._forward.size)))
@@ -125,7 +116,7 @@ class Prepared(host.Prepared):
         values: Array,
         columns: Sequence[tuple[int, Array]],
         outputs: Sequence[tuple[int, Array]],
-    ) -> tuple[Array, tuple[int, int] | None]:
+    ) -> tuple[Array, Failed]:
         """Run a few rows whose derivatives by all inputs are wanted, not their sums."""
         slots = tuple(slot for slot, _ in columns)
         with enable_x64(True):
@@ -172,7 +163,7 @@ class Prepared(host.Prepared):
         outputs: Sequence[tuple[int, Array]],
         totals: Array,
         guards: Guards | None,
-    ) -> tuple[int, int] | None:
+    ) -> Failed:
         """Put a chunk's numbers where they belong; (guard, row) of what fails."""
         ends, by_columns, by_shared = jax.device_get(found)
         stop = min(start + len(ends), count)

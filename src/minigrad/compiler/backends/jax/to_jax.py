@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ from jax import lax
 
 from ...ir.program import Program
 from .. import arrays, exported
+from ..exported import Example, Function
 from .library import JaxLibrary
 
 Array = Any
@@ -112,12 +113,7 @@ def guards_hold(guards: Sequence[float], checks: Sequence[Array]) -> Array:
 
 
 def to_jax(
-    function: Callable[..., Any],
-    *example: Any,
-    dtype: Any = None,
-    guards: Literal["nan", "error"] = "nan",
-    exact: bool = False,
-    device: str | None = None,
+    function: Function, example: Example, dtype: Any, guards: str, exact: bool, device: str | None
 ) -> tuple[JaxFunction, Any]:
     """Return `(fn, params)`; `compiler/api.py`, where users come in, tells what it takes."""
     number_type(dtype)

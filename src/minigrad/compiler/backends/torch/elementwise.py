@@ -196,6 +196,17 @@ def elementwise(
         if all(number is None for number in known):
             return plain
         return lambda *xs: plain(*_given(known, xs))
+    return _with_slopes(op, value, skips, known, dtype)
+
+
+def _with_slopes(
+    op: Op,
+    value: Callable[..., Tensor],
+    skips: bool,
+    known: tuple[float | None, ...],
+    dtype: torch.dtype,
+) -> Callable[..., Tensor]:
+    """Return an operation that is differentiated by the table's slopes."""
     open_ = [at for at, number in enumerate(known) if number is None]
 
     class Elementwise(torch.autograd.Function):
@@ -216,7 +227,7 @@ def elementwise(
         @staticmethod
         def backward(ctx: Any, grad: Tensor) -> Any:
             *xs, y = ctx.saved_tensors
-            slopes = _slopes(dtype) if torch.is_grad_enabled() else m
+            slopes = _slopes(dtype) if torch.is_grad_enabled() else _math(dtype)
             arguments = _filled(known, xs, dtype)
             found = [
                 _passed(grad, _slope(op, at, slopes, y, arguments), skips) if wanted else None
@@ -235,7 +246,7 @@ def elementwise(
             ]
             return functools.reduce(operator.add, parts)
 
-    Elementwise.__name__ = Elementwise.__qualname__ = f"minigrad_{name}"
+    Elementwise.__name__ = Elementwise.__qualname__ = f"minigrad_{op.name}"
     apply: Callable[..., Tensor] = Elementwise.apply
     return apply
 

@@ -10,8 +10,8 @@ closes over. Where it is, the function runs: `params.to("cuda")`. All of PyTorch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ...ir.program import Program
 from .. import arrays, exported
+from ..exported import Example, Function
 from .library import Recorder, Recording, poison
 
 Array = Any
@@ -114,21 +115,9 @@ def _tensor(x: Any, device: torch.device) -> Tensor:
 
 
 def to_torch(
-    function: Callable[..., Any],
-    *example: Any,
-    dtype: Any = None,
-    guards: Literal["nan", "error"] = "nan",
-    exact: bool = False,
+    function: Function, example: Example, dtype: Any, guards: str, exact: bool
 ) -> tuple[TorchFunction, Tensor]:
-    """Return `(fn, params)`: the function for PyTorch, and the numbers of what it closes over.
-
-    `example` fixes the structure of the arguments; the numbers in it are open. `fn(params, *args)`
-    runs on the device of `params`. It is nan, and so is its gradient, where a branch would go
-    another way than with the example; `guards="error"` refuses a function with such branches.
-    `dtype`: float64, or "float32". `exact=True` reads no number that the function does not read, so
-    that an inf in a masked place cannot leak; it is slower. `minigrad.load_params(fn, params)`
-    writes numbers back into the Values.
-    """
+    """Return `(fn, params)`; `compiler/api.py`, where users come in, tells what it takes."""
     kind = number_type(dtype)
     name, spec, flat = exported.traced("to_torch", function, example, guards)
     numbers = np.array([value.data for value in spec.captured])
