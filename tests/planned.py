@@ -28,6 +28,8 @@ MATH = ArrayMath(np)
 class NumpyLibrary:
     """What a plan needs, in NumPy's words."""
 
+    stretches = True
+
     def reshape(self, x, shape):
         return np.reshape(x, shape)
 

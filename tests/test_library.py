@@ -126,6 +126,42 @@ def test_known_operands_are_not_followed(jax, library):
     assert tuple(map(float, power(3.0))) == pytest.approx((8.0, 8.0 * math.log(2.0)))
 
 
+@pytest.mark.parametrize("n", [-0.5, -1.5])
+def test_powers_of_a_norm(n, jax, library):
+    """They are roots and quotients, and no logarithm is taken; the ends are those of a power."""
+    run = library.elementwise("pow")
+    both = jax.jit(jax.value_and_grad(lambda x: run(x, n)))
+    for x in (0.3, 7.0, 1e-12, 1e30):
+        assert tuple(map(float, both(x))) == pytest.approx((x**n, n * x ** (n - 1)), rel=1e-15)
+    for x in (0.0, math.inf):
+        assert tuple(map(float, both(x))) == ((math.inf, -math.inf) if x == 0 else (0.0, 0.0))
+    assert all(map(math.isnan, both(-2.0)))
+    assert float(run(-0.0, -0.5)) == math.inf
+    twice = jax.jit(jax.grad(jax.grad(lambda x: run(x, n))))
+    assert float(twice(2.0)) == pytest.approx(n * (n - 1) * 2.0 ** (n - 2), rel=1e-14)
+    assert " power(" not in jax.jit(lambda x: run(x, n)).lower(1.0).compile().as_text()
+
+
+@pytest.mark.parametrize("skips", [False, True])
+def test_operands_are_stretched(skips, jax, library):
+    """Along axes of length 1; the gradient is added up along them."""
+    a, b = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([[2.0], [-4.0]])
+    run = library.elementwise("div", skips)
+    y, back = jax.vjp(jax.jit(run), a, b)
+    assert y.tolist() == (a / b).tolist()
+    by_a, by_b = back(np.ones((2, 3)))
+    np.testing.assert_allclose(by_a, np.broadcast_to(1 / b, (2, 3)), rtol=1e-15)
+    np.testing.assert_allclose(by_b, -a.sum(axis=1, keepdims=True) / b**2, rtol=1e-15)
+    _, forward = jax.jvp(run, (a, b), (np.zeros((2, 3)), np.ones((2, 1))))
+    np.testing.assert_allclose(forward, -a / b**2, rtol=1e-15)
+
+
+def test_nan_goes_through_a_relu(jax, library):
+    value, slope = jax.jit(jax.value_and_grad(library.elementwise("relu")))(math.nan)
+    assert math.isnan(value)
+    assert math.isnan(slope)
+
+
 def test_slopes_are_differentiated_again(jax, library):
     for name, x in (("tanh", 0.3), ("log", 2.0), ("gelu", -0.4), ("softplus", 0.2)):
         op = library.elementwise(name)

@@ -72,6 +72,24 @@ def test_the_gpt_is_planned_with_whole_tables_and_look_ups():
     assert sum(leaf.end - leaf.first for leaf in index) == len(arguments[0])
 
 
+def test_what_maps_whole_arrays_has_their_axes():
+    """Else XLA computes a relu, and its gradient, once for each reader."""
+    loss, arguments, _ = problem("B8")
+    made = plan(program_of(loss, *arguments)[0])
+    first = len(made.leaves) + made.has_constants
+    (relu,) = [step for step in made.steps if step.instruction.op == "relu"]
+    view = relu.operands[0].how
+    assert view.is_whole
+    assert relu.shape == made.steps[view.source - first].shape == (8, 64)
+
+
+def test_short_sums_of_results_that_stand_together_are_sums():
+    together, _ = program_of(lambda xs: sum(x.tanh() for x in xs), [0.1, 0.2, 0.3, 0.4])
+    assert forms(plan(together)) == {"map", "sum"}
+    apart, _ = program_of(lambda a, b, c: a.tanh() + b.exp() + c.sin() + a * b, 0.1, 0.2, 0.3)
+    assert "sum" not in forms(plan(apart))
+
+
 def test_a_grid_too_small_stays_dot_products():
     rows = [[Value(0.1 * i + j) for j in range(5)] for i in range(3)]
     xs = [[0.5 * i - j for j in range(5)] for i in range(3)]

@@ -23,6 +23,10 @@ Array = Any
 class Library(Protocol):
     """What a plan needs of an array library. Axes may be batched behind its back (`jax.vmap`)."""
 
+    # Whether operations of the table stretch their operands by themselves. Slopes are then as small
+    # as these, and there is less to keep for the gradient.
+    stretches: bool
+
     def reshape(self, x: Array, shape: tuple[int, ...]) -> Array: ...
     def cut(self, x: Array, axis: int, first: int, end: int) -> Array: ...
     def transpose(self, x: Array, order: tuple[int, ...]) -> Array: ...
@@ -132,7 +136,7 @@ class _Run:
             found = self._gathered(how)
         return library.reshape(found, shape)
 
-    def _seen(self, view: plans.View) -> Array:
+    def _seen(self, view: plans.View, stretched: bool = True) -> Array:
         library = self.library
         if view.is_whole:
             return library.reshape(self.arrays[view.source], view.shape)
@@ -144,7 +148,9 @@ class _Run:
         if view.order != tuple(range(len(view.order))):
             array = library.transpose(array, view.order)
         array = library.reshape(array, view.narrow)
-        return array if view.narrow == view.shape else library.stretch(array, view.shape)
+        if view.narrow == view.shape or not stretched:
+            return array
+        return library.stretch(array, view.shape)
 
     def _cut(self, source: int, cuts: plans.Cuts) -> Array:
         """Fold and slice a piece: an axis for each cut, and one for the rest."""
@@ -199,12 +205,23 @@ class _Run:
         known = [o.how.only if isinstance(o.how, plans.Constant) else None for o in operands]
         if op in ("where", "linear") or None not in known:  # may be an operand as it is
             known = [None] * len(operands)
-        return run(
+        read = self.read if op in ("where", "linear") else self._narrow
+        found = run(
             *[
-                self.read(operand) if number is None else number
+                read(operand) if number is None else number
                 for operand, number in zip(operands, known, strict=True)
             ]
         )
+        if tuple(found.shape) == step.shape or len(found.shape) != len(step.shape):
+            return found
+        return self.library.stretch(found, step.shape)
+
+    def _narrow(self, operand: plans.Operand) -> Array:
+        """Read an operand for an operation that stretches it, if the library has such."""
+        how = operand.how
+        if self.library.stretches and isinstance(how, plans.View) and how.shape == operand.shape:
+            return self._seen(how, stretched=False)
+        return self.read(operand)
 
     def _fill(self, step: plans.Step) -> Array:
         number = self.library.constant(step.instruction.number)

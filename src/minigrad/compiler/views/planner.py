@@ -75,7 +75,7 @@ def plan(program: Program, *, least: float = 4, exact: bool = False) -> Plan:
     planner = _Planner(pieces, tables, least, exact)
     planner.wanted = wanted_ends(pieces, tables)
     planner.tables = _in_order_of_products(planner)
-    planner.ends = {}
+    planner.ends, planner.shapes = {}, {}
     steps = [planner.step(i, not sure.all(i.areas[-1])) for i in program.instructions]
     gathered = sum(
         len(operand.how.parts)
@@ -175,6 +175,7 @@ class _Planner:
     # Of pieces that are whole tables: what readers want where a row has ended, and what is there.
     wanted: dict[int, str] = field(default_factory=dict)
     ends: dict[int, str] = field(default_factory=dict)
+    shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)  # that pieces are kept in
     # Of the step that is being planned: its table, and whether it reads anything there.
     whole: WholeTable | None = field(default=None, init=False)
     strays: bool = field(default=False, init=False)
@@ -186,7 +187,7 @@ class _Planner:
         self.whole = self.tables.get(at)
         form, product = i.kind, None
         wide = _WIDE.get(i.kind, 0)
-        if is_unrolled(i):
+        if is_unrolled(i) and not self._adds_results(i):
             form = "unrolled"
             operands = [self.operand(ref, 1, None) for ref, _, _ in read_spaces(i)]
         elif i.kind == "take" and (spaces := _look_up(i)) is not None:
@@ -203,7 +204,7 @@ class _Planner:
         n = len(self.whole.rows) if self.whole is not None else i.shape[0]
         shape: tuple[int, ...] = (n,)
         if form in ("map", "sum", "dot", "max", "argmax"):
-            shape = self._loops_in_common(operands, n)
+            shape = self._loops_in_common(operands, n, form == "map")
             operands = [
                 self._shaped(operand, shape, k < wide) for k, operand in enumerate(operands)
             ]
@@ -213,8 +214,20 @@ class _Planner:
             shape = i.shape[:2]
         elif form == "look_up":
             shape = (operands[0].shape[0], operands[1].shape[0])
+        self.shapes[at] = shape
         ends, mends = self._mended(at, i, operands)
         return Step(i, form, tuple(operands), shape, self.whole, ends, mends, skips, product)
+
+    def _adds_results(self, i: Instruction) -> bool:
+        """Whether the terms of a short sum are an array already: results that stand together."""
+        pieces, terms = self.pieces, i.shape[1]
+        for ref in i.args[: _WIDE[i.kind]]:
+            slots = ref.listed(1, terms)
+            at = pieces.at(slots[0])
+            together = slots == list(range(slots[0], slots[0] + terms))
+            if not together or at < pieces.first_result or at != pieces.at(slots[-1]):
+                return False
+        return True
 
     def _mended(self, at: int, i: Instruction, operands: list[Operand]) -> tuple[Any, bool]:
         """Tell what is to stand where rows have ended, and whether it has to be put there."""
@@ -230,10 +243,12 @@ class _Planner:
         self.ends[at] = self.wanted.get(at, natural)
         return self.ends[at], self.ends[at] != natural
 
-    def _loops_in_common(self, operands: list[Operand], n: int) -> tuple[int, ...]:
+    def _loops_in_common(self, operands: list[Operand], n: int, is_map: bool) -> tuple[int, ...]:
         """Axes for the n results, so that every operand is stretched along whole axes.
 
-        One flat axis would do, but XLA would compute with indices where it could loop.
+        One flat axis would do, but XLA would compute with indices where it could loop. What maps
+        whole arrays has all of their axes: each time these came and went, XLA would take what was
+        computed in between for two things, and compute it twice.
         """
         periods = {n}
         if self.whole is not None:
@@ -243,11 +258,15 @@ class _Planner:
             if view is not None:
                 rows = merged(view.loops[:-1])
                 periods.update(int(np.prod([c for c, _ in rows[k:]])) for k in range(len(rows)))
-        chain = sorted(periods - {1})
-        if any(b % a for a, b in pairwise(chain)) or not chain:
-            return (n,)
-        sizes = [chain[0], *(b // a for a, b in pairwise(chain))]
-        return tuple(reversed(sizes))
+        kept = set[int]()
+        for view in filter(None, map(seen_by, operands)) if is_map else ():
+            shape = self.shapes.get(view.source, ()) if view.is_whole else ()
+            kept.update(int(np.prod(shape[k:])) for k in range(len(shape)))
+        for chain in (sorted((periods | kept) - {1}), sorted(periods - {1})):
+            if chain and not any(b % a for a, b in pairwise(chain)):
+                sizes = [chain[0], *(b // a for a, b in pairwise(chain))]
+                return tuple(reversed(sizes))
+        return (n,)
 
     def _shaped(self, operand: Operand, shape: tuple[int, ...], is_wide: bool) -> Operand:
         """Read an operand with an axis for each loop."""

@@ -49,9 +49,19 @@ class _Math(ArrayMath):
         if slopes:
             self.rows = _Rows(exact)  # type: ignore[assignment]
 
+        if not exact:
+            self.pow = _power
+
     def usually(self, holds: Any, usual: Any, otherwise: Callable[[], Any]) -> Any:
         """Return what is right but for the ends of the range, or what is right there too."""
         return super().usually(holds, usual, otherwise) if self._exact else usual
+
+
+def _power(x: Any, n: Any) -> Any:
+    """The power; those of a norm without the logarithm that XLA would take for them."""
+    if n == -0.5:
+        return jnp.where(x == 0.0, jnp.inf, lax.rsqrt(x))
+    return _power(x, -0.5) / x if n == -1.5 else jnp.power(x, n)
 
 
 class _Rows:
@@ -74,7 +84,7 @@ def _is_right_without_ends(name: str, known: tuple[float | None, ...]) -> bool:
     """Whether the usual formula is the plain one, right at 0 and inf, and only loses digits."""
     if name in ("pow", "pow_slope"):
         return known[1] is not None and known[1] != 0.0
-    return name == "div"
+    return name in ("div", "relu")
 
 
 # ---- element by element --------------------------------------------------------------------------
@@ -104,6 +114,8 @@ def _made(
         return [next(given) if number is None else number for number in known]
 
     def value(*xs: Array) -> Array:
+        if name == "relu" and not exact:  # XLA moves reshapes past a maximum, not past a choice
+            return jnp.maximum(xs[0], 0.0)
         return op.value(_MATHS[exact, False], *filled(xs))
 
     if name in FLAT:
@@ -116,10 +128,13 @@ def _made(
 
     def jvp(primals: Any, tangents: Any) -> Any:
         y, arguments, parts = function(*primals), filled(primals), []
+        if name == "relu":
+            arguments = [y]  # which tells the slope as well, and is kept anyway
         for at, t in zip(open_, tangents, strict=True):
             if not isinstance(t, jax.custom_derivatives.SymbolicZero):
+                change = jnp.broadcast_to(t, jnp.shape(y))
                 slope = _slope(op, at, _MATHS[exact, True], y, arguments)
-                parts.append(scaled(t, slope) if skips else slope * t)
+                parts.append(scaled(change, slope) if skips else slope * change)
         return y, functools.reduce(operator.add, parts) if parts else jnp.zeros_like(y)
 
     function.defjvp(jvp, symbolic_zeros=True)
@@ -138,6 +153,8 @@ def _slope(op: Op, at: int, m: ArrayMath, y: Array, arguments: list[Any]) -> Arr
 
 class JaxLibrary:
     """What a plan needs, in JAX's words; `lax` where it is quicker to trace than `jnp`."""
+
+    stretches = True
 
     def __init__(self, dtype: Any, precision: Any, exact: bool = False) -> None:
         self.dtype, self.precision, self.exact = np.dtype(dtype), precision, exact
@@ -183,13 +200,17 @@ class JaxLibrary:
         return x.max(axis=-1), x.argmax(axis=-1).astype(self.dtype)
 
     def product(self, a: Array, b: Array, batch: int) -> Array:
-        # The transpose is free, and has XLA compute the gradient of `b` without a copy of what
-        # came back, which is mostly larger.
-        axes = tuple(range(batch))
-        turned = lax.transpose(b, (*axes, batch + 1, batch))
-        return lax.dot_general(
-            a, turned, (((batch + 1,), (batch,)), (axes, axes)), precision=self.precision
-        )
+        if batch:
+            # Behind the rows batches are mostly where they were before they came to the front. And
+            # XLA brings operands of its own into the order of its quickest products, not ours.
+            order, axes = (batch, *range(batch), batch + 1), tuple(range(1, batch + 1))
+            a, b = (lax.transpose(side, order) for side in (a, b))
+            dimensions = ((batch + 1,), (batch + 1,)), (axes, axes)
+        else:
+            # The transpose is free, and has XLA compute the gradient of `b` without a copy of what
+            # came back, which is mostly larger.
+            b, dimensions = lax.transpose(b, (1, 0)), (((1,), (0,)), ((), ()))
+        return lax.dot_general(a, b, dimensions, precision=self.precision)
 
     def one_hot(self, index: Array, count: int) -> tuple[Array, Array]:
         index = lax.stop_gradient(index)

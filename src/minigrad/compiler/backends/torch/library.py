@@ -166,6 +166,8 @@ class Recorded:
 class Recorder:
     """The library that a plan is followed in once: it computes, and writes down all calls."""
 
+    stretches = False
+
     def __init__(self, dtype: torch.dtype, leaves: Sequence[Tensor]) -> None:
         self.dtype = dtype
         self.leaves = [Recorded(self, at, leaf) for at, leaf in enumerate(leaves)]
