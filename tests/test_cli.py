@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 import minigrad
 from minigrad import expressions as expr
 from minigrad.calculus.paths import explain_all
-from minigrad.cli import app
-from minigrad.cli import expressions as commands
+from minigrad.cli import app, derivatives, given
 
 
 def run(*arguments):
@@ -168,9 +167,9 @@ def test_explain_all_or_one_and_as_json():
 def test_many_variables_take_one_pass(monkeypatch):
     names = [f"x{k}" for k in range(200)]
     asked, passes = [], []
-    monkeypatch.setattr(commands, "names", lambda program: asked.append(1) or expr.names(program))
+    monkeypatch.setattr(given, "names", lambda program: asked.append(1) or expr.names(program))
     monkeypatch.setattr(
-        commands, "explain_all", lambda *given: passes.append(1) or explain_all(*given)
+        derivatives, "explain_all", lambda *given: passes.append(1) or explain_all(*given)
     )
     done = run("explain", "+".join(names), *(f"{name}=1" for name in names))
     assert done.exit_code == 0
@@ -192,7 +191,7 @@ def test_steps_right_and_broken():
     ("arguments", "message"),
     [
         (["draw", "1 + 2"], "has no variable, so there is no graph"),
-        (["draw", "a", "a=1", "-o", "x.png"], "the ending '.png' is not known; write one of .svg"),
+        (["draw", "a", "a=1", "-o", "x.gif"], "the ending '.gif' is not known; write one of .svg"),
         (["draw", "a", "a=1", "-o", "no/x.svg"], "there is no such folder"),
         (["draw", "a", "a=1", "--rankdir", "up"], "--rankdir up: write LR"),
         (["explain", "a", "a=1", "--of", "b"], "--of b: the variables are a"),

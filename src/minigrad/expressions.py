@@ -1,56 +1,73 @@
 """The expression language of the command line: arithmetic on named numbers, and nothing else.
 
-    (a*b + c) * (a - c)      tanh(x1*w1 + b)      2**-x      maximum(a, 0.5)
+    (a*b + c) * (a - c)      tanh(x1*w1 + b)      2**-x      where(x > 0, log(x), 0)
+    n = x*w + b; o = tanh(n)                      p = softmax(a, b, c); -ln(p[0])
 
-Numbers, names, `+ - * / **`, parentheses, and the functions of the op table. There are no
-attributes, no subscripts, no calls of anything else, so a text from a stranger can do no harm; and
-the parser is a loop (Dijkstra's shunting yard), so no depth of parentheses can exhaust a stack.
-Every number is a float.
+Numbers, names, `pi`, `e`, `+ - * / **`, parentheses, and the functions of the op table. Statements
+stand apart by `;` or on lines of their own, and the last one is the result. A comparison is the
+first argument of `where`; `softmax(…)` is several numbers, of which `[0]` takes one. There are no
+attributes and no calls of anything else, so a text from a stranger can do no harm; and the parser
+is a loop (Dijkstra's shunting yard), so no depth of parentheses can exhaust a stack. Every number
+is a float.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
+import operator
 import re
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, NamedTuple
 
 from . import functions
 from .core.names import plural
 from .core.ops import OPS
 from .errors import ExpressionError
-from .scalar import apply
+from .scalar import Value, apply
 
-__all__ = ["FUNCTIONS", "Token", "evaluate", "names", "parse"]
+__all__ = ["CONSTANTS", "FUNCTIONS", "Token", "evaluate", "names", "number", "parse"]
 
 MAX_LENGTH = 10_000  # characters: far beyond what a person types, and parsed within milliseconds
 
+CONSTANTS = {"e": math.e, "pi": math.pi}  # a variable or a statement may take their names
+
 # What can be called, with the number of arguments (None: one or more).
 FUNCTIONS = {
-    name: OPS[name].arity
-    for name in functions.NAMES
-    if name not in ("where", "take", "dot", "softmax", "log_softmax")
+    **{name: OPS[name].arity for name in functions.NAMES if name not in ("where", "take", "dot")},
+    **{"leaky_relu": 1, "ln": 1, "max": None, "min": None, "where": 3},
 }
-FUNCTIONS["leaky_relu"] = 1
+_OWN = {
+    "ln": functions.log,
+    "max": lambda xs: reduce(functions.maximum, xs),
+    "min": lambda xs: reduce(functions.minimum, xs),
+}
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<store>[A-Za-z_][A-Za-z_0-9]*)\s*=(?!=)"
     r"|(?P<call>[A-Za-z_][A-Za-z_0-9]*)\s*\("
     r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
-    r"|(?P<symbol>\*\*|[-+*/(),]))"
+    r"|\[\s*(?P<index>[0-9]{1,9})\s*\]"
+    r"|(?P<symbol>\*\*|<=|>=|[-+*/(),;<>]))"
 )
-NUMBER = re.compile(r"[+-]?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
+_NUMBER = re.compile(r"[+-]?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
 _HINTS = {
     "^": "; a power is written with **",
     ".": "; a function is written tanh(x), not x.tanh() or math.tanh(x)",
+    "=": "; numbers are compared with <, <=, > or >=",
 }
-_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "**": 4}
+_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_PRECEDENCE = {
+    **dict.fromkeys(_COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "negate": 4, "**": 5,
+}  # fmt: skip
 
 
 class Token(NamedTuple):
     """A step of the program in postfix order: push a number or a name, or apply something."""
 
-    kind: str  # "number", "name", "operator" or "call"
+    kind: str  # "number", "name", "operator", "call", "index" or "store"
     text: str
     arguments: int = 0  # how many a call takes
 
@@ -69,6 +86,8 @@ def parse(text: str) -> list[Token]:
             at = position + len(text[position:]) - len(text[position:].lstrip())
             raise yard.error(f"unexpected {text[at]!r}{_HINTS.get(text[at], '')}", at)
         kind = str(match.lastgroup)
+        if "\n" in text[position : match.start(kind)]:
+            yard.end_line()
         position = match.end()
         yard.read(kind, match[kind], match.start(kind))
     return yard.finish()
@@ -81,6 +100,7 @@ class _Waiting(NamedTuple):
     text: str
     position: int
     arguments: int = 1  # so far, for a call
+    compares: bool = False  # whether there is a comparison, in a `where`
 
 
 class _Yard:
@@ -91,9 +111,19 @@ class _Yard:
         self.program: list[Token] = []
         self.waiting: list[_Waiting] = []
         self.expects_operand = True
+        self.is_begun = False  # the statement that is being read
+        self.target: str | None = None  # what its result is to be called
+        self.nameless: int | None = None  # where a statement without a name began
 
     def read(self, kind: str, token: str, position: int) -> None:
-        if kind in ("number", "name", "call") or token == "(":
+        if token == ";":
+            self._end_statement(position)
+            return
+        if not self.is_begun:
+            self._begin_statement(position)
+        if kind == "store":
+            self._read_target(token, position)
+        elif kind in ("number", "name", "call") or token == "(":
             if not self.expects_operand:
                 raise self.error(f"an operator is missing before {token!r}", position)
             self._read_operand(kind, token, position)
@@ -102,13 +132,66 @@ class _Yard:
                 raise self.error(f"a number or a name is missing before {token!r}", position)
             if token == "-":
                 self.waiting.append(_Waiting("operator", "negate", position))
+        elif kind == "index":  # binds tighter than all operators, which wait
+            self.program.append(Token(kind, token))
         elif token in (")", ","):
             self._close(token, position)
             self.expects_operand = token == ","
         else:
             self._unwind(token)
+            if token in _COMPARISONS:
+                self._compare(position)
             self.waiting.append(_Waiting("operator", token, position))
             self.expects_operand = True
+
+    def _begin_statement(self, position: int) -> None:
+        if self.nameless is not None:
+            raise self.error(
+                "only the last statement may do without a name; write n = … here", self.nameless
+            )
+        self.is_begun, self.target, self.start = True, None, position
+        self.count = len(self.program)
+
+    def _read_target(self, name: str, position: int) -> None:
+        if self.target is not None or self.waiting or len(self.program) > self.count:
+            raise self.error(
+                f"'{name} =' begins a statement, so a ; is missing before it (numbers are compared "
+                "with < and >)",
+                position,
+            )
+        if name in FUNCTIONS:
+            raise self.error(f"{name} is a function; give the result another name", position)
+        self.target = name
+
+    def end_line(self) -> None:
+        """End the statement with the line, if it is complete."""
+        is_open = any(waiting.kind != "operator" for waiting in self.waiting)
+        if not is_open and not self.expects_operand:
+            self._end_statement(0)
+
+    def _end_statement(self, position: int) -> None:
+        if not self.is_begun:
+            return
+        if self.expects_operand:
+            raise self.error("a number or a name is missing before this ';'", position)
+        self._complete()
+
+    def _complete(self) -> None:
+        self._unwind()
+        if self.waiting:
+            raise self.error("this parenthesis is never closed", self.waiting[-1].position)
+        if self.target is None:
+            self.nameless = self.start
+        else:
+            self.program.append(Token("store", self.target))
+        self.is_begun, self.expects_operand = False, True
+
+    def _compare(self, position: int) -> None:
+        """Note that a `where` has its comparison; nothing else may have one."""
+        top = self.waiting[-1] if self.waiting else None
+        if top is None or top.text != "where" or top.arguments > 1 or top.compares:
+            raise self.error("a comparison stands first in where(x > 0, a, b), once", position)
+        self.waiting[-1] = top._replace(compares=True)
 
     def _read_operand(self, kind: str, token: str, position: int) -> None:
         if kind == "call":
@@ -141,6 +224,8 @@ class _Yard:
         if not self.waiting or (token == "," and self.waiting[-1].kind != "call"):
             raise self.error(f"this {token!r} has no open parenthesis to belong to", position)
         top = self.waiting.pop()
+        if top.text == "where" and not top.compares:
+            raise self.error("where chooses by a comparison: where(x > 0, a, b)", top.position)
         if token == ",":
             self.waiting.append(top._replace(arguments=top.arguments + 1))
         elif top.kind == "call":
@@ -151,12 +236,11 @@ class _Yard:
             self.program.append(Token("call", top.text, top.arguments))
 
     def finish(self) -> list[Token]:
-        if self.expects_operand:
+        if self.is_begun and not self.expects_operand:
+            self._complete()
+        if self.is_begun or not self.program:
             expected = "the expression ends where a number or a name is expected"
             raise self.error(expected, len(self.text))
-        self._unwind()
-        if self.waiting:
-            raise self.error("this parenthesis is never closed", self.waiting[-1].position)
         return self.program
 
     def error(self, message: str, position: int) -> ExpressionError:
@@ -167,38 +251,84 @@ class _Yard:
 
 
 def names(program: list[Token]) -> list[str]:
-    """Return the variables of a program in order of appearance."""
-    return list(dict.fromkeys(token.text for token in program if token.kind == "name"))
+    """Return what a program reads and does not name itself, in order of appearance."""
+    stored, found = set(), []
+    for token in program:
+        if token.kind == "store":
+            stored.add(token.text)
+        elif token.kind == "name" and token.text not in stored:
+            found.append(token.text)
+    return list(dict.fromkeys(found))
+
+
+def number(text: str) -> float:
+    """Return what a text without variables says: `0.5`, `-1e3`, `1/2`, `pi/4`, `inf`."""
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return float(evaluate(parse(text), {}))
 
 
 def evaluate(program: list[Token], variables: Mapping[str, Any]) -> Any:
-    """Run a program on Values (or numbers) by name."""
-    missing = [name for name in names(program) if name not in variables]
+    """Run a program on Values (or numbers) by name; results of statements are labelled so."""
+    known = {**CONSTANTS, **variables}
+    missing = [name for name in names(program) if name not in known]
     if missing:
         raise ExpressionError(
             f"no value for {', '.join(missing)}; add {' '.join(f'{name}=…' for name in missing)}."
         )
+    given = {id(x) for x in variables.values()}
     stack: list[Any] = []
+    result: Any = None
     for token in program:
         if token.kind == "number":
             stack.append(float(token.text))
         elif token.kind == "name":
-            stack.append(variables[token.text])
+            stack.append(known[token.text])
+        elif token.kind == "store":
+            result = known[token.text] = stack.pop()
+            if isinstance(result, Value) and not result.label and id(result) not in given:
+                result.label = token.text
+        elif token.kind == "index":
+            stack.append(_element(stack.pop(), int(token.text)))
         elif token.text == "negate":
-            stack.append(-stack.pop())
+            stack.append(-_one(stack.pop(), "-"))
         elif token.kind == "call":
             arguments = stack[-token.arguments :]
             del stack[-token.arguments :]
-            function = getattr(functions, token.text)
-            variadic = FUNCTIONS[token.text] is None
-            stack.append(function(arguments) if variadic else function(*arguments))
+            stack.append(_called(token.text, arguments))
         else:
             b, a = stack.pop(), stack.pop()
-            stack.append(_OPERATORS[token.text](a, b))
-    return stack.pop()
+            stack.append(_OPERATORS[token.text](_one(a, token.text), _one(b, token.text)))
+    return _one(stack.pop() if stack else result, "the result")
+
+
+def _called(name: str, arguments: list[Any]) -> Any:
+    function = _OWN.get(name) or getattr(functions, name)
+    if FUNCTIONS[name] is not None:
+        return function(*[_one(x, name) for x in arguments])
+    return function([x for each in arguments for x in (each if type(each) is list else [each])])
+
+
+def _one(x: Any, where: str) -> Any:
+    if type(x) is list:
+        raise ExpressionError(
+            f"{where}: here is room for one number, and softmax gives {len(x)}; take one of them, "
+            "as in softmax(a, b)[0], or their sum(…), mean(…), max(…)."
+        )
+    return x
+
+
+def _element(x: Any, k: int) -> Any:
+    if type(x) is not list:
+        raise ExpressionError(
+            f"[{k}] takes one of several numbers, as in softmax(a, b)[0]; this is one already."
+        )
+    if k >= len(x):
+        raise ExpressionError(f"[{k}]: there are {len(x)}, counted from [0] to [{len(x) - 1}].")
+    return x[k]
 
 
 _OPERATORS = {
     symbol: lambda a, b, op=OPS[name]: apply(op, a, b)  # IEEE between plain numbers too
     for symbol, name in {"+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow"}.items()
-}
+} | _COMPARISONS

@@ -11,34 +11,44 @@ import typer
 
 from ..core.terminal import put
 from ..errors import ExpressionError
-from ..expressions import FUNCTIONS
 from ..version import __version__
 from .checks import doctor, selftest
-from .expressions import draw, explain, grad, play, steps
+from .commands import Command, Commands, ExpressionCommand
+from .derivatives import explain, grad, gradcheck, hessian, steps
+from .info import info
 from .lab import app as lab_app
 from .launch import LaunchError, launch
-from .reporting import Group, reported, run
+from .pictures import draw, play
+from .programs import program
+from .reporting import reported, run
 
 __all__ = ["app", "main"]
 
+EPILOG = "Exit codes: 0, done; 1, done, and the answer is no; 2, a mistake in the command."
+
 app = typer.Typer(
-    cls=Group,
-    add_completion=False,
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},  # of all commands under it
+    epilog=EPILOG,
     help="Write scalars. See every gradient.",
 )
-for _command in (grad, draw, play, explain, steps):
+for _command in (grad, explain, steps, gradcheck, hessian, draw, play, program):
     app.command(
-        context_settings={"ignore_unknown_options": True},  # numbers may be negative
-        epilog=f"Operators: + - * / **. Functions: {', '.join(FUNCTIONS)}.",
+        cls=ExpressionCommand,
+        context_settings={"ignore_unknown_options": True},  # which are told of in our own words
     )(reported(_command.__name__, ExpressionError)(_command))
-app.command()(reported("doctor", ExpressionError)(doctor))
-app.command()(reported("selftest")(selftest))
+app.command(cls=Command)(reported("info")(info))
+app.command(cls=Command)(reported("doctor", ExpressionError)(doctor))
+app.command(cls=Command)(reported("selftest")(selftest))
 app.command(
+    cls=Command,
     context_settings={"allow_interspersed_args": False},  # after the script, they are its own
 )(reported("launch", LaunchError)(launch))
-app.add_typer(lab_app, name="lab")
+for _info in lab_app.registered_commands:
+    _info.cls = Command
+app.add_typer(lab_app, name="lab", cls=Commands)
 
 
 def _print_version(wanted: bool) -> None:

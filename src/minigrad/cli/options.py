@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -13,23 +14,33 @@ from ..core.names import readable
 from ..core.terminal import put
 from ..errors import ExpressionError
 
-Expression = Annotated[str, typer.Argument(help="such as '(a*b + c) * (a - c)'")]
+Expression = Annotated[
+    str, typer.Argument(help="such as '(a*b + c) * (a - c)', or - to read it from standard input")
+]
 Assignments = Annotated[
-    list[str] | None, typer.Argument(metavar="NAME=NUMBER", help="such as a=2 b=3 c=4")
+    list[str] | None, typer.Argument(metavar="NAME=NUMBER", help="such as a=2 b=1/3 c=pi")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
+STANDARD_OUTPUT = Path("-")
+
 
 def check_new(path: Path, force: bool) -> None:
     """Refuse to overwrite a file, unless that is wanted."""
-    if path.exists() and not path.is_dir() and not force:
+    if path.exists() and not path.is_dir() and not force and path != STANDARD_OUTPUT:
         raise ExpressionError(f"{readable(path)} exists already; add --force to overwrite it.")
 
 
-def write(path: Path, make: Callable[[], str], force: bool, quietly: bool = False) -> None:
-    """Write what `make` returns, and say so."""
+def write(path: Path, make: Callable[[], str | bytes], force: bool, quietly: bool = False) -> None:
+    """Write what `make` returns, and say so; `-` is the standard output, which hears no more."""
     check_new(path, force)
-    write_atomically(path, make())
+    content = make()
+    if path == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content if isinstance(content, bytes) else content.encode())
+        sys.stdout.buffer.flush()
+        return
+    write_atomically(path, content)
     if not quietly:
         put(f"wrote {readable(path)}")
