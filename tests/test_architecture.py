@@ -29,6 +29,7 @@ ORDER = [
     ["nn", "loss", "optim", "checkpoint", "training_checkpoint", "expressions", "compat", "plot"],
     ["distributed"],
     ["compiler"],
+    ["datasets", "fit", "history"],
     ["view"],
     ["check"],
     ["lab"],
@@ -174,10 +175,11 @@ def test_the_public_names_are_sorted_and_exist():
         assert hasattr(minigrad, name)
 
 
-def test_the_readme_shows_the_folders():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_documents_show_the_folders_and_modules():
+    pages = ("README.md", "docs/design.md")
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
     for name in set(RANK) - {"__init__", "__main__", "version"}:
-        assert f"`{name}" in text, f"README.md does not mention {name}"
+        assert f"`{name}" in text, f"neither {' nor '.join(pages)} mentions {name}"
 
 
 @pytest.mark.parametrize("page", ["docs/design.md", "CONTRIBUTING.md"])

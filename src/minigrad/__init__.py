@@ -29,6 +29,7 @@ from .checkpoint import load_parameters, load_params, save_parameters
 from .core.modes import no_grad, strict
 from .core.parameters import data_of, grads_of, set_data, set_grads, zero_grad
 from .errors import *  # noqa: F403 - all that can go wrong
+from .fit import fit
 from .functions import *  # noqa: F403 - every function of the op table, and those beside it
 from .lab import broken
 from .scalar import Value, engine
@@ -63,6 +64,7 @@ __all__ = [
     "draw_dot",
     "engine",
     "explain",
+    "fit",
     "grad",
     "gradcheck",
     "grads_of",
