@@ -61,9 +61,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sound = LIBRARY / "check" / "doctor" / "sound" / "closure.py"
     (tmp_path / "engine.py").write_text(sound.read_text(encoding="utf-8"), encoding="utf-8")
-    (tmp_path / "script.py").write_text(
-        "from micrograd.engine import Value\nprint(Value(2.0) * 3)\n", encoding="utf-8"
-    )
+    own = sound.read_text(encoding="utf-8") + "\nprint((Value(2.0) * Value(3.0)).data)\n"
+    (tmp_path / "script.py").write_text(own, encoding="utf-8")
     (tmp_path / "parallel.py").write_text("print('one of them')\n", encoding="utf-8")
     (tmp_path / "model.py").write_text(
         "def loss(xs, y):\n    return (sum(x * x for x in xs) - y) ** 2\n", encoding="utf-8"

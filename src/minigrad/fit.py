@@ -51,7 +51,7 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
 }
 FEWEST = 20  # steps for which to compile: a trace takes as long as three to twenty steps without
 LOOKS = 50  # at the accuracy, evenly spaced: more would show nothing that fewer do not
-LOOKED_AT = 1000  # examples at most, for each look but the last
+LOOKED_AT = 200  # examples at most, for each look but the last, which costs little that way
 
 Loss = Callable[[list[Any], list[Any]], Any]
 

@@ -20,7 +20,10 @@ from .lab import app as lab_app
 from .launch import LaunchError, launch
 from .pictures import draw, play
 from .programs import program
-from .reporting import reported, run
+from .reporting import reported
+from .reporting import run as run_app
+from .scripts import run
+from .train import train
 
 __all__ = ["app", "main"]
 
@@ -39,13 +42,13 @@ for _command in (grad, explain, steps, gradcheck, hessian, draw, play, program):
         cls=ExpressionCommand,
         context_settings={"ignore_unknown_options": True},  # which are told of in our own words
     )(reported(_command.__name__, ExpressionError)(_command))
+app.command(cls=Command)(reported("train", ExpressionError)(train))
 app.command(cls=Command)(reported("info")(info))
 app.command(cls=Command)(reported("doctor", ExpressionError)(doctor))
 app.command(cls=Command)(reported("selftest")(selftest))
-app.command(
-    cls=Command,
-    context_settings={"allow_interspersed_args": False},  # after the script, they are its own
-)(reported("launch", LaunchError)(launch))
+_SCRIPT = {"allow_interspersed_args": False}  # what follows a script is its own
+app.command(cls=Command, context_settings=_SCRIPT)(reported("run", ExpressionError)(run))
+app.command(cls=Command, context_settings=_SCRIPT)(reported("launch", LaunchError)(launch))
 for _info in lab_app.registered_commands:
     _info.cls = Command
 app.add_typer(lab_app, name="lab", cls=Commands)
@@ -71,4 +74,4 @@ def _root(
 
 def main() -> None:
     """Run the command line."""
-    run(app)
+    run_app(app)

@@ -43,6 +43,17 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "minigrad program 'exp(a*b)' a=1 b=2 --gradient",
         "minigrad program model.py:loss 'xs=[1,2,3]' y=0.5",
     ),
+    "train": (
+        "minigrad train moons",
+        "minigrad train spiral --steps 50 --eager --json",
+        "minigrad train xor --steps 60 --plot xor.png",
+        "minigrad train names --steps 40 --samples 5",
+        "minigrad train names --data names.txt --steps 30 --compiled",
+    ),
+    "run": (
+        "minigrad run script.py",
+        "minigrad run --compare script.py",
+    ),
     "info": ("minigrad info", "minigrad info --json"),
     "doctor": (
         "minigrad doctor engine.py",

@@ -1,0 +1,87 @@
+"""`minigrad run`: somebody's micrograd or microgpt script, unchanged, on minigrad's engine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from ..compat import scripts
+from ..core.names import readable
+from ..core.terminal import put
+from ..errors import ExpressionError
+from ..scalar import engine
+
+
+def run(
+    script: Annotated[str, typer.Argument(help="A Python file; its own arguments follow.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGUMENTS")] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Run it unchanged as well: same output? how fast?")
+    ] = False,
+) -> None:
+    """Run a micrograd or microgpt script with its Value replaced by minigrad's.
+
+    What was replaced is said on the standard error. The exit code is the script's own;
+    with --compare it is 1 if the two runs print different things.
+    """
+    path = Path(script)
+    if not path.is_file():
+        raise ExpressionError(
+            f"{readable(path)}: there is no such file; name a Python script, after the options."
+        )
+    if compare:
+        _compare(script, arguments or [])
+        return
+    try:
+        prepared = scripts.prepared(path.read_bytes(), script)
+    except SyntaxError as error:  # as Python tells it
+        scripts.print_error(error, script)
+        raise typer.Exit(1) from None
+    except ValueError as error:
+        raise ExpressionError(f"{readable(path)}: {error}") from None
+    words = " and ".join(prepared.replaced)
+    _say(
+        f"replaced {words} by minigrad's Value ({engine()} engine)."
+        if words
+        else f"{readable(path)} has no class Value and imports no micrograd: it runs as it is."
+    )
+    code = scripts.run(prepared, arguments or [], str(path.resolve().parent))
+    sys.stdout.flush()
+    raise typer.Exit(code)
+
+
+def _say(text: str) -> None:
+    put(f"minigrad run: {text}", file=sys.stderr)
+
+
+def _compare(script: str, arguments: list[str]) -> None:
+    """Run a script in two processes, as it is and replaced, and tell them apart."""
+    seconds, printed, codes = [], [], []
+    for command in ([sys.executable], [sys.executable, "-m", "minigrad", "run"]):
+        begun = perf_counter()
+        done = subprocess.run(
+            [*command, script, *arguments], stdout=subprocess.PIPE, check=False, env=os.environ
+        )
+        seconds.append(perf_counter() - begun)
+        printed.append(done.stdout.decode(errors="replace").splitlines())
+        codes.append(done.returncode)
+    theirs, ours = printed
+    put("\n".join(ours), end="\n" if ours else "")
+    faster = f"{seconds[0]:.2f} s as it is, {seconds[1]:.2f} s replaced"
+    if codes[0] != codes[1]:
+        _say(f"it ends with code {codes[0]} as it is, with {codes[1]} replaced.")
+    elif theirs != ours:
+        pairs = zip([*theirs, ""], [*ours, ""], strict=False)
+        at = next(k for k, (a, b) in enumerate(pairs) if a != b)
+        was = theirs[at] if at < len(theirs) else "nothing"
+        _say(f"line {at + 1} of the output was {was!r} before; {faster}.")
+    else:
+        _say(f"the same output; {faster}.")
+        raise typer.Exit(codes[1])
+    raise typer.Exit(1)
