@@ -236,7 +236,7 @@ def test_ctrl_c_keeps_what_was_learned(compiled, capsys, monkeypatch):
     model, theirs = network(), network()
     history = minigrad.fit(model, XS, YS, steps=1000, compiled=compiled)
     assert history.steps == 7
-    assert "interrupted, and what 7 steps have learned is kept" in said(capsys)
+    assert "fit: interrupted after 7 steps, and what was learned is kept\n" in said(capsys)
     expected = ten_lines(theirs, XS, YS, loss.hinge, optim.Adam(theirs.parameters(), 0.05), 7)
     assert history.losses == pytest.approx(expected)
     assert data_of(model) == pytest.approx(data_of(theirs))
@@ -306,6 +306,11 @@ def test_mistakes_name_the_remedy(given, error, words):
         minigrad.fit(progress=False, **call)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_inside_no_grad_nothing_could_be_learned():
+    with no_grad(), pytest.raises(RuntimeError, match="fit inside no_grad.* call it outside"):
+        minigrad.fit(network(), XS, YS, progress=False)
 
 
 @pytest.mark.parametrize("given", ["adam", "SGD", "adamw", optim.SGD, None])

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from . import loss as losses
 from .core.coerce import as_list
-from .core.modes import no_grad
+from .core.modes import is_recording, no_grad
 from .core.names import plural
 from .core.progress import Bar, progress_bar
 from .errors import TraceError
@@ -77,6 +77,8 @@ def fit(
     drawn with `seed`, are taken for each step, by default all. `compiled`: None, where it pays;
     True and False decide it. Ctrl-C ends the training, and what was learned stays.
     """
+    if not is_recording():
+        raise RuntimeError("fit inside no_grad() has no gradient to follow; call it outside.")
     data = _examples(xs, ys, loss)
     _require_count("steps", steps, None)
     if batch is not None:
@@ -94,7 +96,8 @@ def fit(
             way = _begin(task, way, history, bar)
             _go_on(task, way, history, bar)
         except KeyboardInterrupt:
-            history.stopped = f"interrupted, and what {history.steps} steps have learned is kept"
+            taken = plural(history.steps, "step")
+            history.stopped = f"interrupted after {taken}, and what was learned is kept"
         history.seconds = perf_counter() - started
         history.how = way.words
         _conclude(task, way, history)
