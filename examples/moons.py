@@ -93,7 +93,7 @@ def train(steps: int, seed: int, compiled: bool) -> Run:
     """Train a 2-16-16-1 network on a hundred points, all of them in every step."""
     points, labels = two_moons(100, noise=0.1, seed=seed)
     run = Run(nn.MLP(2, [16, 16, 1], seed=seed), points, labels)
-    # Long strides at first, to get somewhere; short ones at last, to flush_writebacks.
+    # Long strides at first, to get somewhere; short ones at last, to settle.
     optimizer = optim.SGD(run.model.parameters(), lr=optim.linear(1.0, 0.1, steps))
 
     # Compiled, the loop below stays as it is: a loss comes back that knows all its gradients.
