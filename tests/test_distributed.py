@@ -85,7 +85,9 @@ def test_a_run_of_one_process_needs_no_jax(monkeypatch):
     distributed.initialize(processes=1)
     distributed.initialize("127.0.0.1:1", 1, 0)
     assert (distributed.rank(), distributed.processes(), distributed.is_first()) == (0, 1, True)
-    with pytest.raises(ImportError, match=re.escape("python -m pip install 'minigrad[jax]'")):
+    with pytest.raises(
+        ImportError, match=re.escape("python -m pip install 'minigrad-engine[jax]'")
+    ):
         distributed.initialize("127.0.0.1:1", 2, 0)
     with pytest.raises(ImportError, match="minigrad.distributed.mesh needs JAX, which is not"):
         distributed.mesh()

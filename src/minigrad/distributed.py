@@ -201,7 +201,7 @@ def _jax(where: str) -> Any:
     except ImportError as error:
         raise ImportError(
             f"{where} needs JAX, which is not installed here ({error}): "
-            "python -m pip install 'minigrad[jax]'",
+            "python -m pip install 'minigrad-engine[jax]'",
             name="jax",
         ) from None
 

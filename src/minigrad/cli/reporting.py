@@ -10,6 +10,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
+from ..core.foreign import foreign_package
 from ..core.names import readable
 from ..core.terminal import put, show_what_can_be_shown, shown
 
@@ -17,6 +18,9 @@ from ..core.terminal import put, show_what_can_be_shown, shown
 def run(app: Callable[[], Any]) -> None:
     """Run the command line."""
     show_what_can_be_shown()
+    stranger = foreign_package()
+    if stranger is not None:
+        _complain(f"minigrad: {stranger}")
     try:
         app()
     except OSError as error:  # of the output itself, such as a full disk behind it

@@ -65,7 +65,7 @@ class _Later:
         self.words = words
         self.missing = (
             f"{words} is not installed. Install it with: python -m pip install "
-            f"'minigrad[{package}]'"
+            f"'minigrad-engine[{package}]'"
         )
         self._package, self._module = package, module
 
@@ -120,7 +120,7 @@ def _notice() -> None:
     """Say once that programs run slower than they could."""
     warnings.warn(
         "the native machine was not built with this installation of minigrad, so programs run on "
-        "NumPy. With a C compiler, install minigrad again to have it.",
+        "NumPy. With a C compiler, install minigrad-engine again to have it.",
         RuntimeWarning,
         stacklevel=2,
     )
