@@ -1,4 +1,4 @@
-"""The distribution called `minigrad` that is not this one: it is noticed, and ours is not taken for it."""
+"""The distribution called `minigrad` that is not this one: it is noticed, and ours is not."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Protocol
 
-from .core.coerce import as_list
+from .core.coerce import as_float, as_list
 from .core.observers import tracer
 from .core.ops import OPS, TABLE
 from .maths import floats as ieee
@@ -134,7 +134,14 @@ def take(rows: Sequence[Any], index: Any) -> Any:
     Written instead of `rows[index]`, it tells a tracer that the index may differ from call to call.
     """
     pick = getattr(index, "_taken_from", None)  # while a function is traced
-    return rows[operator.index(index)] if pick is None else pick(rows)
+    if pick is not None:
+        return pick(rows)
+    if not hasattr(index, "__index__"):
+        raise TypeError(
+            f"take(rows, index): got {type(index).__name__}; an index is a whole number: "
+            "int(index)."
+        )
+    return rows[operator.index(index)]
 
 
 def _some(xs: Iterable[Any], name: str) -> list[Any]:
@@ -147,6 +154,9 @@ def _some(xs: Iterable[Any], name: str) -> list[Any]:
 def _composite(name: str, xs: Iterable[Any]) -> list[Any]:
     """Evaluate a row that has no derivative of its own: its rule, on Values, makes the graph."""
     xs = _some(xs, name)
+    for x in xs:
+        if not isinstance(x, Value):
+            as_float(x, name)  # or its parts would complain, by names that nobody knows
     results: list[Any] = OPS[name].value(VALUES, *xs)
     if any(isinstance(x, Value) for x in xs):
         return [y if isinstance(y, Value) else Value(y) for y in results]

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .core.coerce import as_list
+from .core.coerce import as_list, is_nested
 from .functions import logsumexp, mean, relu, softplus, take
 from .functions import sum as sum_of
 from .scalar import Value
@@ -30,6 +30,7 @@ def mse(predictions: Iterable[Any], targets: Iterable[Any]) -> Any:
 def hinge(scores: Iterable[Any], targets: Iterable[Any]) -> Any:
     """Return the max-margin loss `max(0, 1 - target * score)`; targets are -1 or +1."""
     targets = as_list(targets, "hinge(…, targets)")
+    _refuse_nested("hinge", "targets", targets)
     for target in targets:
         if not (target == -1) | (target == 1):  # one test, so that a trace has one guard
             raise ValueError(f"hinge(scores, targets): targets are -1 or +1, got {target!r}.")
@@ -43,6 +44,7 @@ def binary_cross_entropy(logits: Iterable[Any], targets: Iterable[Any]) -> Any:
     infinitely wrong.
     """
     targets = as_list(targets, "binary_cross_entropy(…, targets)")
+    _refuse_nested("binary_cross_entropy", "targets", targets)
     for target in targets:
         if not 0.0 <= target <= 1.0:
             raise ValueError(
@@ -69,7 +71,17 @@ def cross_entropy(logits: Sequence[Any], targets: Any) -> Any:
 
     def one(row: Sequence[Any], target: Any) -> Any:
         row = as_list(row, "cross_entropy(logits, …): one list of logits per example")
+        if row and is_nested(row[0]):
+            raise TypeError(
+                "cross_entropy(logits, targets): one class for a list of lists; give a list of "
+                "classes, one for each row: cross_entropy(rows, [0, 2])."
+            )
         is_open = hasattr(target, "_taken_from")  # while a function is traced
+        if not is_open and not hasattr(target, "__index__"):
+            raise TypeError(
+                f"cross_entropy(logits, targets): got {type(target).__name__} for a class; classes "
+                f"are whole numbers from 0 on: {_class_of(target)}."
+            )
         index = target if is_open else operator.index(target)
         if not 0 <= index < len(row):
             raise ValueError(
@@ -103,4 +115,24 @@ def _average(
         )
     if not predictions:
         raise ValueError(f"{name}: no predictions; give at least one.")
-    return mean([one(p, t) for p, t in zip(predictions, targets, strict=True)])
+    try:
+        return mean([one(p, t) for p, t in zip(predictions, targets, strict=True)])
+    except TypeError:
+        _refuse_nested(name, "predictions", predictions)
+        _refuse_nested(name, "targets", targets)
+        raise
+
+
+def _refuse_nested(name: str, what: str, xs: list[Any]) -> None:
+    """Raise if there are rows where one number each is wanted."""
+    if name != "cross_entropy" and any(map(is_nested, xs)):
+        raise TypeError(
+            f"{name}: {what} is a list of lists; give one number for each example: "
+            f"[x for row in {what} for x in row]."
+        )
+
+
+def _class_of(target: Any) -> str:
+    if is_nested(target):
+        return "not a row of zeros and a one, but the place of the one, row.index(1)"
+    return "target.data is its number" if isinstance(target, Value) else "write int(target)"

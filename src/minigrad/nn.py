@@ -7,11 +7,11 @@ through and explained. Inputs may be Values or plain numbers.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .core.coerce import as_list
+from .core.coerce import as_list, is_nested
 from .core.parameters import zero_grad
 from .functions import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from .scalar import Value
@@ -54,10 +54,11 @@ class Neuron(Module):
         self, nin: int, nonlin: bool = True, *, activation: str = "relu", rng: Any = random
     ) -> None:
         _require_sizes([nin], "Neuron(nin)")
-        if activation not in ACTIVATIONS:
-            raise ValueError(
-                f"activation={activation!r}: there is no such activation; "
-                f"choose one of {', '.join(ACTIVATIONS)}."
+        _require_activation("activation", activation)
+        if nonlin not in (True, False):
+            raise TypeError(
+                f"Neuron(nin, nonlin): nonlin is True or False, got {nonlin!r}; several neurons "
+                "on the same inputs are a Layer(nin, nout)."
             )
         self.w = [Value(rng.uniform(-1, 1)) for _ in range(nin)]
         self.b = Value(0)
@@ -65,12 +66,7 @@ class Neuron(Module):
         self.activation = activation if nonlin else "linear"
 
     def __call__(self, x: Sequence[Any]) -> Value:
-        x = as_list(x, "Neuron(x)")
-        if len(x) != len(self.w):
-            raise ValueError(
-                f"{self!r} takes {len(self.w)} inputs, got {len(x)}. It takes one point at a time: "
-                "[model(point) for point in points]."
-            )
+        x = _point(x, len(self.w), "Neuron")
         total = self.b
         for weight, value in zip(self.w, x, strict=True):
             total = total + weight * value
@@ -92,7 +88,7 @@ class Layer(Module):
         self.neurons = [Neuron(nin, **neuron_options) for _ in range(nout)]
 
     def __call__(self, x: Sequence[Any]) -> Any:
-        x = as_list(x, "Layer(x)")
+        x = _point(x, len(self.neurons[0].w), "Layer")
         outputs = [neuron(x) for neuron in self.neurons]
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -116,13 +112,20 @@ class MLP(Module):
         self,
         nin: int,
         nouts: Sequence[int],
-        *,
+        *more: int,
         activation: str = "relu",
         output: str = "linear",
         seed: int | None = None,
     ) -> None:
+        if more or not isinstance(nouts, Iterable):
+            given = [nouts, *more] if not isinstance(nouts, Iterable) else [*nouts, *more]
+            raise TypeError(
+                f"MLP(nin, nouts): the sizes of the layers are one list: MLP({nin}, {given})."
+            )
         sizes = [nin, *as_list(nouts, "MLP(nin, nouts)")]
         _require_sizes(sizes, "MLP(nin, nouts)")
+        _require_activation("activation", activation)
+        _require_activation("output", output)
         if len(sizes) < 2:
             raise ValueError(
                 "MLP(nin, nouts): nouts is empty; give the size of at least one layer."
@@ -135,7 +138,7 @@ class MLP(Module):
         ]
 
     def __call__(self, x: Sequence[Any]) -> Any:
-        outputs: Any = x
+        outputs: Any = _point(x, len(self.layers[0].neurons[0].w), "MLP")
         for k, layer in enumerate(self.layers):
             if k and isinstance(outputs, Value):  # the layer before has one neuron
                 outputs = [outputs]
@@ -148,6 +151,31 @@ class MLP(Module):
 
     def __repr__(self) -> str:
         return f"MLP of [{', '.join(map(repr, self.layers))}]"
+
+
+def _point(x: Any, count: int, model: str) -> list[Any]:
+    """Return the inputs of a model as a list: so many numbers, of one point."""
+    found = as_list(x, f"{model}(x)")
+    if found and is_nested(found[0]):
+        raise TypeError(
+            f"{model}(x): got a list of {len(found)} points; it takes one at a time: "
+            "[model(point) for point in points]."
+        )
+    if len(found) != count:
+        inputs = "1 input" if count == 1 else f"{count} inputs"
+        raise ValueError(
+            f"{model}(x): this {model} takes {inputs}, got {len(found)}; give a list of {count}."
+        )
+    return found
+
+
+def _require_activation(what: str, name: Any) -> None:
+    if not isinstance(name, str) or name not in ACTIVATIONS:
+        got = repr(name) if isinstance(name, str) else getattr(name, "__name__", repr(name))
+        raise ValueError(
+            f"{what}={got}: there is no such activation; give the name of one, as a text: "
+            f"{', '.join(map(repr, ACTIVATIONS))}."
+        )
 
 
 def _require_sizes(sizes: Sequence[int], what: str) -> None:

@@ -25,7 +25,7 @@ from .core import cython_shim as cython
 from .core import strict as strict_checks
 from .core.backward import add_gradients, in_turn, observed_step, zero_gradients
 from .core.blocks import open_blocks
-from .core.coerce import as_float, as_list, is_number
+from .core.coerce import as_float, as_list, is_number, refuse_operand
 from .core.flow import is_flowing
 from .core.modes import is_recording, of_a_node
 from .core.node import HAS_EXTRAS, Extras, Node, as_operands
@@ -66,7 +66,11 @@ class Value(Node):
         _children: Iterable[Any] = (),
         _op: str | Iterable[float] = "",
         label: str = "",
+        name: Any = None,  # refused, with what to write instead
+        requires_grad: Any = None,
     ) -> None:
+        if name is not None or requires_grad is not None:
+            _refuse("Value", {"name": name, "requires_grad": requires_grad})
         source: Any = None if type(data) is float else getattr(data, "_traced_node", None)
         if isinstance(source, Value):  # a number that is a node to a compiled function
             self._data = source._fields()[0]
@@ -90,7 +94,7 @@ class Value(Node):
                 self._mark = recorder.strange
             elif recorder is not None or source is not None or _children != ():
                 _observe(self)
-        if label:
+        if label != "":
             self.label = label
 
     def _made_by_hand(self, data: Any, children: Iterable[Any], op: str | Iterable[float]) -> Any:
@@ -118,12 +122,26 @@ class Value(Node):
 
     # ---- backward ---------------------------------------------------------------------------
 
-    def backward(self) -> None:
+    def backward(
+        self,
+        gradient: Any = None,  # PyTorch's arguments: refused, with what to write instead
+        retain_graph: Any = None,
+        create_graph: Any = None,
+        inputs: Any = None,
+    ) -> None:
         """Add to every `.grad` under this node the derivative of this node.
 
         `.grad` is the sum over calls, for interior nodes as for leaves. If a hand-written
         `_backward` raises, every `.grad` in the graph is left as it was.
         """
+        if (
+            gradient is not None
+            or retain_graph is not None
+            or create_graph is not None
+            or inputs is not None
+        ):
+            given = {"gradient": gradient, "retain_graph": retain_graph, "inputs": inputs}
+            _refuse("backward", {**given, "create_graph": create_graph})
         if open_blocks:
             refuse_in_trace("calls backward()")
         in_turn(add_gradients, self)
@@ -430,7 +448,7 @@ def _binary_number(code: int, a: Value, number: Any) -> Value:
     if writebacks:
         flush_writebacks()
     if type(number) is not float:
-        number = _real(code, number)
+        number = _real(code, number, False)
         if number is None:
             return NotImplemented  # type: ignore[no-any-return]
     p = a._data
@@ -444,7 +462,7 @@ def _number_binary(code: int, number: Any, b: Value) -> Value:
     if writebacks:
         flush_writebacks()
     if type(number) is not float:
-        number = _real(code, number)
+        number = _real(code, number, True)
         if number is None:
             return NotImplemented  # type: ignore[no-any-return]
     p = number
@@ -453,13 +471,30 @@ def _number_binary(code: int, number: Any, b: Value) -> Value:
     return _node(code, y, None, b, p, second2[code](ieee, y, p, q))
 
 
-def _real(code: int, number: Any) -> float | None:
+def _real(code: int, number: Any, swapped: bool) -> float | None:
     """Return an operand that is not a Value as a float, or None if it is no number."""
     if type(number) is int and -1_000_000 < number < 1_000_000:  # above all the 0 of sum()
         return float(number)
     if not is_number(number):
+        refuse_operand(number, TABLE[code].label, swapped)
         return None
     return as_float(number, f"Value {TABLE[code].label} number")
+
+
+# What people write who come from elsewhere, and what to write here.
+_INSTEAD = {
+    "name": "the name of a Value is its label: Value(data, label=…)",
+    "requires_grad": "every Value has a gradient; for none, take a plain number, or no_grad()",
+    "gradient": "write (v * gradient).backward() to start from another number than 1",
+    "retain_graph": "graphs are always kept, so leave retain_graph out",
+    "create_graph": "write grad(output, inputs, create_graph=True), and differentiate that again",
+    "inputs": "write grad(output, inputs), which returns the derivatives by these alone",
+}
+
+
+def _refuse(call: str, arguments: dict[str, Any]) -> NoReturn:
+    name = next(name for name, given in arguments.items() if given is not None)
+    raise TypeError(f"{call}({name}=…): there is no such argument; {_INSTEAD[name]}.")
 
 
 def _with_value_or_number(code: int, a: Value, b: Any) -> Value:

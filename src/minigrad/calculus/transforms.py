@@ -8,11 +8,12 @@ come from the same rows of the table, evaluated on Values instead of floats.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from types import FunctionType
 from typing import Any
 
 from ..core import strict as strict_checks
 from ..core.backward import gradients
-from ..core.coerce import as_float, as_list
+from ..core.coerce import as_float, as_list, is_number
 from ..core.graph import topological_order
 from ..core.modes import in_strict, tolerant
 from ..core.observers import refuse_in_trace, tracer
@@ -52,6 +53,7 @@ def hessian(output: Value, inputs: Iterable[Value]) -> list[list[float]]:
     >>> hessian(a * a * b, [a, b])
     [[6.0, 4.0], [4.0, 0.0]]
     """
+    _require_value(output, "hessian(output, …)")
     wanted = _listed(inputs, "hessian(…, inputs)")
     return jacobian(grad(output, wanted, create_graph=True), wanted)
 
@@ -152,8 +154,11 @@ def _refuse_by_hand(node: Value, *, second: bool) -> None:
         )
 
 
-def _listed(values: Value | Iterable[Value], what: str) -> list[Value]:
-    found = [values] if isinstance(values, Value) else as_list(values, what)
+def _listed(values: Any, what: str) -> list[Value]:
+    if isinstance(values, Value) or is_number(values) or isinstance(values, (str, FunctionType)):
+        found = [values]
+    else:
+        found = as_list(values, what)
     for value in found:
         _require_value(value, what)
     return found
@@ -161,5 +166,8 @@ def _listed(values: Value | Iterable[Value], what: str) -> list[Value]:
 
 def _require_value(value: Any, what: str) -> None:
     if not isinstance(value, Value):
-        hint = "call it first: grad(f(x), x)" if callable(value) else "give the Value itself"
+        call = what.partition("(")[0]
+        hint = f"call it first: {call}(f(x), …)" if callable(value) else "give the Value itself"
+        if is_number(value):
+            hint += f", as in a = Value({value}), which the result is computed from"
         raise TypeError(f"{what}: got {type(value).__name__}; {hint}.")

@@ -182,6 +182,11 @@ class Compiled(Made):
         refuse_in_trace("asks for hvp of a compiled function")
         if not isinstance(args, (list, tuple)) or not isinstance(vectors, (list, tuple)):
             raise TypeError("hvp(args, vectors): give tuples, f.hvp((x, y), (1.0, 0.0)).")
+        if args and not vectors and parameters is None:
+            raise TypeError(
+                "hvp(args, vectors): no vector; give the direction in which to differentiate the "
+                "gradient, one number for each: f.hvp((x, y), (1.0, 0.0))."
+            )
         along = _hessian_times(tuple(vectors), dict(parameters or {}))
         found = self.dispatch.replay_or_refuse(tuple(args), {}, along)
         return found.args if parameters is None else (found.args, found)

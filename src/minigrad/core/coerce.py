@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from math import isinf
 from numbers import Real
-from typing import Any
+from typing import Any, NoReturn
 
 
 def is_number(x: object) -> bool:
@@ -47,7 +47,12 @@ def as_float(x: Any, what: str) -> float:
 
 
 def _remedy(x: object, what: str) -> str:
-    each = what if what.isidentifier() else "Value"
+    each = f"{what}(x)" if what.isidentifier() else "Value(x)"
+    return _remedy_in(x, each)
+
+
+def _remedy_in(x: object, each: str) -> str:
+    """Say what to do about `x`; of several things, `each` is done to one `x`."""
     if isinstance(x, (str, bytes)):
         return "Convert the text first: float(text)."
     if isinstance(x, complex):
@@ -59,9 +64,11 @@ def _remedy(x: object, what: str) -> str:
     if hasattr(x, "ndim") and hasattr(x, "item"):
         if x.ndim == 0:
             return "Use x.item()."
-        return f"Take one element at a time: [{each}(x) for x in xs.ravel()]."
+        return f"Take one element at a time: [{each} for x in xs.ravel()]."
     if isinstance(x, Iterable):
-        return f"Take one element at a time: [{each}(x) for x in xs]."
+        return f"Take one element at a time: [{each} for x in xs]."
+    if callable(x):
+        return f"It is a function: call it, {_called(x)}."
     return "Use float(x) if it stands for one number."
 
 
@@ -69,9 +76,60 @@ def as_list(xs: Any, what: str) -> list[Any]:
     """Return the elements of `xs`; `what` names the argument for the error message."""
     if type(xs) is list or type(xs) is tuple:
         return list(xs)
-    if isinstance(xs, (str, bytes)) or not isinstance(xs, Iterable):
-        raise TypeError(f"{what}: got {type(xs).__name__}; give a list: [{_shown(xs)}, …].")
+    is_one = isinstance(xs, (str, bytes)) or getattr(xs, "ndim", 1) == 0
+    if is_one or not isinstance(xs, Iterable):
+        raise TypeError(f"{what}: got {type(xs).__name__}; {_list_of(xs)}.")
     return list(xs)
+
+
+def _list_of(xs: Any) -> str:
+    """Say how to come from this to a list."""
+    if isinstance(xs, (str, bytes)):
+        return "give a list of Values or numbers, [1.0, 2.0], not a text"
+    if hasattr(xs, "parameters"):  # a model
+        return "pass model.parameters()"
+    if callable(xs):
+        return f"it is a function, so call it: {_called(xs)}"
+    return f"give a list: [{_shown(xs)}, …]"
+
+
+def _called(function: Any) -> str:
+    name = getattr(function, "__name__", "f")
+    return f"{name}()" if name.isidentifier() else "f()"
+
+
+# ---- operands -----------------------------------------------------------------------------------
+
+# Whose objects turn Values down in any case, so that Python need not ask them.
+_HELPLESS = ("builtins", "torch", "jax", "jaxlib")
+
+
+def refuse_operand(x: Any, symbol: str, swapped: bool) -> None:
+    """Raise for an operand that is no number, if nobody knows what to do with it.
+
+    Others, such as NumPy's arrays and people's own classes, may know: Python asks them next.
+    """
+    kind = type(x)
+    if kind.__module__.partition(".")[0] not in _HELPLESS or hasattr(x, "_traced_node"):
+        return
+    call = f"{kind.__name__} {symbol} Value" if swapped else f"Value {symbol} {kind.__name__}"
+    if symbol == "+" and isinstance(x, str):
+        remedy = 'For a text, write f"{v.data}"; for a number, float(text).'
+    else:
+        remedy = _remedy_in(x, f"x {symbol} v" if swapped else f"v {symbol} x")
+    raise TypeError(f"{call}: a Value takes a Value or a number beside it. {remedy}")
+
+
+def is_nested(x: Any) -> bool:
+    """Tell whether something that should be one number is a row of them."""
+    return isinstance(x, (list, tuple)) or getattr(x, "ndim", 0) > 0
+
+
+def refuse_label(label: Any) -> NoReturn:
+    """Raise: a label is printed, searched for and written to files."""
+    raise TypeError(
+        f"label: got {type(label).__name__}; a label is a text: label={_shown(str(label))!r}."
+    )
 
 
 def _shown(x: object) -> str:

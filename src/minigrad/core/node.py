@@ -21,7 +21,7 @@ from ..maths import floats as ieee
 from . import codes
 from . import cython_shim as cython
 from .blocks import open_blocks
-from .coerce import as_float, as_list
+from .coerce import as_float, as_list, refuse_label
 from .copying import copy_of, deep_copy_of, reduced
 from .flow import grad_apart, set_grad_apart
 from .observers import refuse_in_trace, tracer
@@ -177,6 +177,8 @@ class Node:
 
     @label.setter
     def label(self, text: str) -> None:
+        if not isinstance(text, str):
+            refuse_label(text)
         self._get_extras().label = text
 
     @property
@@ -352,6 +354,12 @@ class Node:
     def __round__(self, digits: int = 0) -> NoReturn:
         _refuse_to_be_a_float()
 
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a Value is neither true nor false: `if v:` may ask whether there is one, or whether "
+            "it is 0. Write v is not None, or v.data != 0."
+        )
+
     # ---- copies and pickles; see copying.py -------------------------------------------------
 
     def __copy__(self) -> Self:
@@ -420,6 +428,11 @@ def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
     if isinstance(nodes, Node):
         raise TypeError(
             f"{what}: got a single Value; write (v,), with a comma, for a tuple of one."
+        )
+    if isinstance(nodes, str):
+        raise TypeError(
+            f"{what}: got the text {nodes[:40]!r} for operands; a label is given by its name: "
+            f"Value(…, label={nodes[:40]!r})."
         )
     operands = tuple(as_list(nodes, what))
     for operand in operands:

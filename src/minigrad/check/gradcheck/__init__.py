@@ -176,6 +176,11 @@ def gradcheck(
     >>> print(gradcheck(lambda a, b: a * b.tanh(), [2.0, 0.0]).headline)
     gradcheck: 2 gradients ok
     """
+    if not callable(f):
+        raise TypeError(
+            f"gradcheck(f, inputs): got {type(f).__name__} for f; give a function, and what to "
+            "call it with: gradcheck(lambda a, b: a * b, [2.0, 3.0])."
+        )
     names = [against] if isinstance(against, str) else as_list(against, "gradcheck(against=…)")
     for name in names:
         if name not in ORACLES:

@@ -1,0 +1,209 @@
+"""The table of mistakes: what people write at first, and the words that tell them what to write.
+
+A row is the call as somebody would type it, the kind of error, and a piece of the message that
+names the remedy. They are those of a learner after the lecture, of a teacher, and of people who
+come from PyTorch and NumPy. Nothing here may pass for right, and no message is longer than two
+sentences.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from types import SimpleNamespace
+
+import pytest
+from conftest import oracle
+
+import minigrad
+from minigrad import Value, loss, nn, optim
+from minigrad.nn import MLP
+
+LEARNER = [
+    ('Value(2.0, "a")', TypeError, "label='a'"),
+    ('Value(1, name="a")', TypeError, "its label: Value(data, label="),
+    ("Value(1.0, label=3)", TypeError, "a label is a text: label='3'"),
+    ("Value(1.0, label=0)", TypeError, "a label is a text: label='0'"),
+    ("Value([1.0, 2.0])", TypeError, "[Value(x) for x in xs]"),
+    ('Value("3")', TypeError, "float(text)"),
+    ("Value(None)", TypeError, "Write 0.0"),
+    ("Value(a)", TypeError, "v.detach()"),
+    ("Value(2.0, a)", TypeError, "write (v,)"),
+    ("a * [1, 2]", TypeError, "[v * x for x in xs]"),
+    ("[1, 2] * a", TypeError, "[x * v for x in xs]"),
+    ("a - (1, 2)", TypeError, "[v - x for x in xs]"),
+    ('a ** "2"', TypeError, "float(text)"),
+    ('"loss: " + a', TypeError, 'f"{v.data}"'),
+    ("a + None", TypeError, "is a return missing"),
+    ("a * b.tanh", TypeError, "call it, tanh()"),
+    ("a * 1j", TypeError, "x.real and x.imag"),
+    ("bool(Value(0.0))", TypeError, "v is not None, or v.data != 0"),
+    ("a if a else b", TypeError, "v is not None, or v.data != 0"),
+    ("math.exp(a)", TypeError, "v.exp() instead of math.exp(v)"),
+    ("grad(a * b, 2.0)", TypeError, "give the Value itself, as in a = Value(2.0)"),
+    ('grad(a * b, "a")', TypeError, "give the Value itself"),
+    ("grad(f, a)", TypeError, "call it first: grad(f(x), …)"),
+    ("hessian(f, [a])", TypeError, "call it first: hessian(f(x), …)"),
+    ("jacobian(f, [a])", TypeError, "call it first: jacobian(f(x), …)"),
+    ("jvp(a * b, [a], [1.0, 2.0])", ValueError, "one for each input"),
+    ('softmax("abc")', TypeError, "give a list of Values or numbers"),
+    ("softmax(a)", TypeError, "give a list: ["),
+    ("softmax([])", ValueError, "give at least one Value or number"),
+    ("softmax([[a, b]])", TypeError, "[softmax(x) for x in xs]"),
+    ("softmax([a, None])", TypeError, "softmax: got NoneType"),
+    ("tanh([a, b])", TypeError, "[tanh(x) for x in xs]"),
+    ("dot([a, b], [1.0])", ValueError, "as many of each"),
+    ("take([a, b], 1.0)", TypeError, "int(index)"),
+    ("take([a, b], a)", TypeError, "whole number"),
+    ("gradcheck(a * b, [a, b])", TypeError, "gradcheck(lambda a, b: a * b, [2.0, 3.0])"),
+    ("gradcheck(lambda a: 3.0, [2.0])", TypeError, "Compute with Values"),
+    ("draw_dot(2.0)", TypeError, "give it the Value to look at"),
+    ("a.explain(2.0)", TypeError, "give it the Value to look at"),
+    ('setattr(a, "data", "3")', TypeError, "float(text)"),
+    ('setattr(a, "label", 3)', TypeError, "a label is a text: label='3'"),
+]
+TEACHER = [
+    ("MLP(3, 4, 1)", TypeError, "MLP(3, [4, 1])"),
+    ("MLP(3, 4)", TypeError, "MLP(3, [4])"),
+    ("MLP(3, [4, 4], 1)", TypeError, "MLP(3, [4, 4, 1])"),
+    ("MLP(2, [])", ValueError, "at least one layer"),
+    ("MLP(2, [3.0, 1])", ValueError, "whole number from 1 on, got 3.0"),
+    ("MLP(3, [4, 4, 1])([1.0, 2.0])", ValueError, "takes 3 inputs, got 2; give a list of 3"),
+    ("MLP(3, [4, 4, 1])(1.0)", TypeError, "give a list: [1.0"),
+    ("MLP(2, [3, 1])([[1, 2], [3, 4]])", TypeError, "[model(point) for point in points]"),
+    ('MLP(3, [1], activation="nonsense")', ValueError, "'relu', 'tanh'"),
+    ('MLP(3, [1], output="softmax")', ValueError, "output='softmax'"),
+    ("MLP(3, [1], activation=tanh)", ValueError, "as a text: 'relu', 'tanh'"),
+    ("nn.Neuron(2, 3)", TypeError, "Layer(nin, nout)"),
+    ('nn.Neuron(2)([1.0, "2"])', TypeError, "float(text)"),
+    ("nn.Layer(2, 3)([1.0])", ValueError, "takes 2 inputs, got 1"),
+    ("SGD(model.parameters, lr=0.1)", TypeError, "call it: parameters()"),
+    ("SGD(model, lr=0.1)", TypeError, "pass model.parameters()"),
+    ("SGD([model.parameters()], lr=0.1)", TypeError, "pass model.parameters()"),
+    ("zero_grad(model)", TypeError, "pass model.parameters()"),
+    ("zero_grad(model.parameters)", TypeError, "call it: parameters()"),
+    ("loss.mse([[a, b]], [1.0])", TypeError, "[x for row in predictions for x in row]"),
+    ("loss.mse([[a], [b]], [[1.0], [2.0]])", TypeError, "[x for row in predictions for x in row]"),
+    ("loss.mse([a, b], [[1.0], [2.0]])", TypeError, "[x for row in targets for x in row]"),
+    ("loss.mse([a, b], [1.0])", ValueError, "one for each"),
+    ("loss.hinge([a], [0])", ValueError, "targets are -1 or +1, got 0"),
+    ("loss.binary_cross_entropy([a], [[1]])", TypeError, "[x for row in targets for x in row]"),
+    ("loss.cross_entropy([[a, b]], [[0, 1]])", TypeError, "row.index(1)"),
+    ("loss.cross_entropy([[a, b]], [1.0])", TypeError, "int(target)"),
+    ("loss.cross_entropy([a, b], 1.0)", TypeError, "int(target)"),
+    ("loss.cross_entropy([a, b], a)", TypeError, "target.data"),
+    ("loss.cross_entropy([[a, b]], 0)", TypeError, "cross_entropy(rows, [0, 2])"),
+    ("loss.cross_entropy([a, b], 2)", ValueError, "numbered 0 to 1"),
+]
+ELSEWHERE = [
+    ("(a * b).backward(retain_graph=True)", TypeError, "graphs are always kept"),
+    ("(a * b).backward(create_graph=True)", TypeError, "grad(output, inputs, create_graph=True)"),
+    ("(a * b).backward(1.0)", TypeError, "(v * gradient).backward()"),
+    ("(a * b).backward(inputs=[a])", TypeError, "grad(output, inputs)"),
+    ("Value(2.0, requires_grad=True)", TypeError, "every Value has a gradient"),
+    ("compile(a * b)", TypeError, "give a function"),
+    ("compile(product).hvp((2.0, 1.0))", TypeError, "f.hvp((x, y), (1.0, 0.0))"),
+    ("compile(product).hvp(2.0, 1.0)", TypeError, "f.hvp((x, y), (1.0, 0.0))"),
+    ("vmap(f)(2.0)", TypeError, "np.array(…)"),
+    ("train_step(f, model)", TypeError, "an optimiser of minigrad.optim"),
+]
+NUMPY = [
+    ("Value(np.array([1.0, 2.0]))", TypeError, "[Value(x) for x in xs.ravel()]"),
+    ("nn.Neuron(2, activation='linear')(np.ones((2, 2)))", TypeError, "one at a time"),
+    ("MLP(2, [3, 1])(np.ones((2, 2)))", TypeError, "[model(point) for point in points]"),
+    ("loss.mse(np.ones((2, 1)), np.ones((2, 1)))", TypeError, "[x for row in predictions"),
+    ("loss.mse(np.array([[a], [b]]), np.ones(2))", TypeError, "[x for row in predictions"),
+    ("loss.cross_entropy([a, b], np.float64(1.0))", TypeError, "int(target)"),
+    ("softmax(np.array(2.0))", TypeError, "give a list: [2.0"),
+    ("relu(np.ones(3))", TypeError, "[relu(x) for x in xs.ravel()]"),
+]
+TORCH = [
+    ("a * torch.tensor(2.0)", TypeError, "Use x.item()"),
+    ("torch.tensor(2.0) * a", TypeError, "Use x.item()"),
+    ("a * torch.ones(3)", TypeError, "[v * x for x in xs.ravel()]"),
+    ("MLP(2, [3, 1])(torch.ones(2))", TypeError, "Use x.item()"),
+    ("MLP(2, [3, 1])(torch.ones(2, 2))", TypeError, "[model(point) for point in points]"),
+]
+
+
+def names() -> dict[str, object]:
+    """What a session has in which the mistakes are made."""
+    known = {name: getattr(minigrad, name) for name in minigrad.__all__}
+    known |= {
+        "compile": minigrad.compile,
+        "vmap": minigrad.vmap,
+        "np": pytest.importorskip("numpy"),
+    }
+    known |= {"train_step": minigrad.train_step, "math": math, "SGD": optim.SGD, "MLP": MLP}
+    known |= {"a": Value(2.0, label="a"), "b": Value(3.0, label="b"), "model": MLP(2, [3, 1])}
+    return known | {"f": lambda x: x * x, "product": operator.mul, "loss": loss, "nn": nn}
+
+
+def check(call: str, error: type[Exception], words: str, **more: object) -> None:
+    with pytest.raises(error, match=re.escape(words)) as caught:
+        eval(call, {**names(), **more})
+    assert type(caught.value) is error
+    said = str(caught.value)
+    assert "\n" not in said
+    assert len(re.findall(r"[.?!](?= [A-Z]|$)", said)) <= 3, said  # sentences
+    assert len(said) < 260, said
+    assert said[-1] in ".?", said
+
+
+@pytest.mark.parametrize(("call", "error", "words"), LEARNER + TEACHER + ELSEWHERE + NUMPY)
+def test_a_mistake_is_told_with_its_remedy(call, error, words):
+    check(call, error, words)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("call", "error", "words"), TORCH)
+def test_tensors_are_told_how_to_become_numbers(call, error, words):
+    check(call, error, words, torch=oracle("torch"))
+
+
+def test_the_table_is_long_enough_and_says_nothing_twice():
+    calls = [row[0] for row in LEARNER + TEACHER + ELSEWHERE + NUMPY + TORCH]
+    assert len(calls) == len(set(calls)) >= 50
+
+
+# ---- what must stay right beside it -------------------------------------------------------------
+
+
+class Length:
+    """Somebody's own class that knows how to multiply by a Value."""
+
+    def __rmul__(self, other):
+        return ("scaled", other)
+
+    __radd__ = __rmul__
+
+
+def test_classes_that_know_better_are_asked():
+    a = Value(2.0)
+    assert a * Length() == ("scaled", a)
+    assert a + Length() == ("scaled", a)
+    np = pytest.importorskip("numpy")
+    assert [v.data for v in a * np.array([1.0, 3.0])] == [2.0, 6.0]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        a * SimpleNamespace()
+
+
+def test_a_value_is_asked_for_by_is_and_by_its_number():
+    zero = Value(0.0)
+    assert zero is not None
+    assert not zero.data
+    assert [v.data for v in sorted([Value(2.0), zero])] == [0.0, 2.0]
+    assert zero in {zero}
+    assert max(zero, Value(1.0)).data == 1.0
+
+
+def test_a_message_does_not_cost_a_gradient():
+    a, b = Value(2.0), Value(3.0)
+    product = a * b
+    with pytest.raises(TypeError):
+        product.backward(retain_graph=True)
+    assert a.grad == 0.0
+    product.backward()
+    product.backward()  # graphs are kept, and gradients add up
+    assert (a.grad, b.grad) == (6.0, 4.0)
