@@ -111,6 +111,7 @@ def _halved(x):
     return x
 
 
+@pytest.mark.filterwarnings("ignore:.* was traced 3 times in a row")
 @pytest.mark.parametrize("name", TIED)
 def test_what_needs_the_number_is_guarded(name):
     function = TIED[name]

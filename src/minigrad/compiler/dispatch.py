@@ -26,10 +26,13 @@ from .arguments.structure import Expected, Flat, OpenNumber, flat_call, same_cal
 from .audit import Schedule, agree, difference, measured, mode_of, reasons
 from .machine import GuardFailed, NotFinite
 from .specialization import Specialization, exactly, specialize
+from .tracing.proxies import BRANCH, INDEX
 from .tracing.trace import collector_off, turn
 
 _STRUCTURES = 256  # programs for other structures: beyond, those not used for longest are dropped
 PATIENCE = 60.0  # seconds to wait for another thread that traces, where nothing else can be done
+_RETRACES = 2  # in a row that guards ask for: from then on, calls run as they are for a while,
+_RESTS = 64, 4096  # for so many calls at first, and at most
 _MOST_SPECS = 16  # ways through one structure: beyond, the function runs as it is
 _CHANGES = 2  # traces in a row that may change what the function reads: caches fill up once
 _STREAK = 32  # traces in a row without a replay that are still taken for a start
@@ -94,6 +97,8 @@ class Dispatcher:
             self._calls = self._traces = self._failed = self._eager = self._dropped = 0
             self._changes = 0  # traces in a row that changed what the function reads
             self._streak = 0  # traces in a row without a replay
+            self._missed = 0  # calls in a row for which a guard asked for another trace
+            self._rests = 0  # such calls that run as they are
             self.as_is = ""  # why it is not compiled at all: it changes what it reads
 
     def _forget(self) -> None:
@@ -139,7 +144,10 @@ class Dispatcher:
         try:
             return self._first_fitting(ways, tried, flat, run)
         except GuardFailed:
-            pass
+            if self._rests > 0 and not patience:  # tracing has not paid for some time
+                self._rests -= 1
+                self._eager += 1
+                raise Uncompiled(self._why) from None
         with turn(patience) as is_ours:
             if not is_ours and patience:
                 raise TraceError(
@@ -153,7 +161,7 @@ class Dispatcher:
             try:  # another thread may have traced the same in the meantime
                 return self._first_fitting(self._found(flat), tried, flat, run)
             except GuardFailed:
-                spec, flat = self._traced(flat)
+                spec, flat = self._traced(flat, may_rest=not patience)
         try:
             return exactly(run, spec, flat)
         except GuardFailed:  # what it was traced with does not pass its own guards
@@ -219,12 +227,15 @@ class Dispatcher:
                         done = self._audited(run, spec, flat)
                     self._last = spec
                     self._streak = ways.missed = 0  # type: ignore[union-attr]
+                    if self._missed:
+                        self._missed = self._rests = 0
                     return done
-                except GuardFailed:
-                    self._reason = "; ".join(guard.what for guard in spec.program.guards[:3])
+                except GuardFailed as failure:
+                    self._reason = _what_failed(spec, failure)
                     self._failed += 1
             else:
                 self._reason = f"{change} is not what it was when the function was traced"
+                self._missed = 0  # another world, and nobody's choice
             tried.append(spec)
         if tried and self._strict:
             raise GuardError(
@@ -236,7 +247,7 @@ class Dispatcher:
 
     # ---- tracing --------------------------------------------------------------------------------
 
-    def _traced(self, flat: Flat) -> tuple[Specialization, Flat]:
+    def _traced(self, flat: Flat, may_rest: bool) -> tuple[Specialization, Flat]:
         """Run the function once and compile what it does, unless there are too many ways.
 
         The lock is not held meanwhile: what the function waits for may want to call it.
@@ -253,9 +264,10 @@ class Dispatcher:
             ways.rests = 2**ways.missed if ways.missed > 2 else 0  # try again after a while
             raise self.uncompiled(
                 f"{self._name} was traced {_MOST_SPECS} times because calls took different ways "
-                f"({self._reason}). From now on such calls run uncompiled. Write the choice with "
-                "where(condition, a, b), or keep the number open."
+                f"({self._reason}). From now on such calls run uncompiled. {_rewrite(self._reason)}"
             )
+        if ways.specs and may_rest:
+            self._rest_after_a_miss()
         flat = self.flat(*flat.tree)  # in full: `same_call` leaves things out
         known, last = None, self._last  # what an earlier trace found around it, if still so
         if last is not None and not flat.kept and not last.kept:
@@ -270,6 +282,26 @@ class Dispatcher:
                 "order, it falls to the other side. Such calls run uncompiled."
             )
         return spec, flat
+
+    def _rest_after_a_miss(self) -> None:
+        """Have calls run as they are, if traces were of no use to the calls after them.
+
+        A number has any number of ways, a branch has two: those are traced until they are many.
+        After a rest there is another trace, and a longer rest: both together take little more time
+        than the calls themselves.
+        """
+        if self._reason.startswith(BRANCH):
+            return
+        self._missed += 1
+        if self._missed > _RETRACES:
+            first, most = _RESTS
+            self._rests = min(first * 4 ** (self._missed - _RETRACES - 1), most)
+        if self._missed == _RETRACES + 1:
+            raise self.uncompiled(
+                f"{self._name} was traced {_RETRACES + 1} times in a row because calls took "
+                f"different ways ({self._reason}). Tracing takes longer than calling the function "
+                f"as it is, so that most such calls run uncompiled now. {_rewrite(self._reason)}"
+            )
 
     def _specialize(self, flat: Flat, known: Any) -> Specialization:
         with collector_off():
@@ -402,6 +434,21 @@ class Dispatcher:
         if topic not in self._warned:
             self._warned.add(topic)
             _warn_caller(text)
+
+
+def _what_failed(spec: Specialization, failure: GuardFailed) -> str:
+    """Name the guard that failed, or the first ones if nobody knows which."""
+    guards = spec.program.guards
+    if failure.args and failure.args[0] < len(guards):
+        return str(guards[failure.args[0]].what)
+    return "; ".join(guard.what for guard in guards[:3])
+
+
+def _rewrite(reason: str) -> str:
+    """Say how to write what a guard was noted for, so that it stays open."""
+    if reason.startswith(INDEX):
+        return "Write minigrad.take(rows, i) for rows[i] there: then any index will do."
+    return "Write the choice with where(condition, a, b), or keep the number open."
 
 
 def _warn_caller(text: str) -> None:

@@ -23,7 +23,10 @@ class NotFinite(Exception):  # noqa: N818 - a message between modules, nobody's 
 
 
 class GuardFailed(Exception):  # noqa: N818 - a message between modules, nobody's mistake
-    """The call takes another way through the function than the one that was traced."""
+    """The call takes another way through the function than the one that was traced.
+
+    It holds the place of the guard that failed, where one did.
+    """
 
 
 class Machine:
@@ -68,7 +71,7 @@ class Machine:
         if failed == NOT_FINITE:
             raise NotFinite
         if failed >= 0:
-            raise GuardFailed
+            raise GuardFailed(failed)
 
     def _inputs(self, arguments: Any) -> tuple[tuple[int, Any], ...]:
         return ((self.program.parameters, arguments),) if len(arguments) else ()

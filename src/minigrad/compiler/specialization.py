@@ -40,6 +40,7 @@ from .passes.update import update
 from .tracing.environment import Environment, environment_of
 from .tracing.escape import let_go
 from .tracing.lifted import Argument
+from .tracing.subscripts import open_subscripts, watched_lists
 from .tracing.tape import INPUT, Tape
 from .tracing.trace import Trace, collector_off, trace
 
@@ -291,7 +292,7 @@ class _Run:
     """One run of a function that is traced: what it returns, and what it leaves behind."""
 
     def __init__(self, function: Callable[..., Any], flat: Flat, environment: Environment) -> None:
-        self._function, self._flat = function, flat
+        self._function, self._flat, self._environment = function, flat, environment
         self.wholes: set[int] = set()  # arguments that are whole numbers
         self.kinds: tuple[Callable[[float], Any] | None, ...] = ()
         self._leaves: list[Value] = [Argument(number) for number in flat.numbers]
@@ -330,7 +331,9 @@ class _Run:
     def _call(self, context: Trace) -> list[Any]:
         args, kwargs = rebuild(self._flat, self._leaves, context, self.wholes)
         before = outline((args, kwargs))
-        output = self._function(*args, **kwargs)
+        context.watched = watched_lists(self._environment)
+        with open_subscripts(self._environment):
+            output = self._function(*args, **kwargs)
         if not is_as_outlined(before):
             context.refused("changes a list, dict or array that it was given")
         self.template, results = Template.of(output, self._leaves)

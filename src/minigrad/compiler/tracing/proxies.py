@@ -31,11 +31,14 @@ from ...core.coerce import is_number
 from ...scalar import Value
 from .texts import is_formatting
 
+BRANCH, INDEX = "a branch", "an index"  # what guards are called that keep them
 EXACT = 2**53  # whole numbers beyond have no float of their own
 
 
 class TraceContext(Protocol):
     """What readings and conditions ask of the trace that they belong to."""
+
+    watched: frozenset[int]  # lists whose changes are noticed, by id
 
     # Make a node of an operation that only programs have.
     def special(self, kind: str, operands: tuple[Any, ...], number: float) -> Value: ...
@@ -275,9 +278,9 @@ class TracedNumber:
 
     # ---- what needs the number itself gets it, and leaves a guard --------------------------------
 
-    def _concretise(self) -> Any:
+    def _concretise(self, what: str = "a number that was read") -> Any:
         if self.context is not None:
-            self.context.guard(self.node, float(self.number), "a number that was read")
+            self.context.guard(self.node, float(self.number), what)
             if self.is_int:
                 self.context.is_whole(self.node)
         return self.number
@@ -295,7 +298,10 @@ class TracedNumber:
         return float(self._shown() if is_formatting() else self._concretise())
 
     __int__ = _concrete(int)
-    __index__ = _concrete(operator.index)
+
+    def __index__(self) -> int:
+        return operator.index(self._concretise(INDEX))
+
     __trunc__ = _concrete(trunc)
     __floor__ = _concrete(floor)
     __ceil__ = _concrete(ceil)
@@ -377,7 +383,7 @@ class TracedBool(TracedNumber):
 
     def __bool__(self) -> bool:
         if self.context is not None:
-            self.context.guard(self.node, float(self.number), "a branch")
+            self.context.guard(self.node, float(self.number), BRANCH)
         return bool(self.number)
 
     def _with(self, kind: str, other: Any, compute: Any) -> Any:

@@ -48,6 +48,7 @@ class Trace:
         self.held: set[int] = set()  # made inside no_grad()
         self.guards: dict[int, tuple[Value, float, str]] = {}
         self.wholes: list[Value] = []  # used as whole numbers
+        self.watched: frozenset[int] = frozenset()  # lists whose changes are noticed, by id
         self.has_drawn = False  # random numbers that no state tells of
         self.text_at = ""  # the first place where a number became text
         self._readings: list[TracedNumber] = []

@@ -47,6 +47,8 @@ class StandIns:
     It is the `TraceContext` of the whole numbers: nothing is guarded here.
     """
 
+    watched: frozenset[int] = frozenset()
+
     def __init__(self, flat: Flat) -> None:
         self.leaves: list[Value] = []  # in the order of `flatten`
         self.whole: dict[int, int] = {}  # positions of whole numbers, by the id of their leaf

@@ -1,0 +1,218 @@
+"""`rows[i]` with an index that is followed, kept open as `take(rows, i)` keeps it.
+
+A list asks an index for its number, and nothing in Python can answer instead of the list. So while
+a function is traced, the user's functions that it may call run on code in which every `x[k]` that
+is read is `item(x, k)`. That code is compiled from the source of the module, and only where the
+same source compiles to the very code that the function has: a file that was edited meanwhile, or a
+function without a source, stays as it is, and an index there ties the program to its number.
+
+What is taken out of a list is not the Value itself but a node that stands for any of them. Where
+the code asks which one it is (`is`, `in`, `==`, `id`), nothing is changed either. Rows of Values
+are taken only out of lists that are watched for changes, and one who changes such a row changes the
+row itself (`TakenRow`).
+
+Start at `open_subscripts`.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import linecache
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from types import CodeType, FunctionType
+from typing import Any
+
+from ...scalar import Value
+from . import places
+from .environment import Environment
+from .proxies import TracedNumber
+
+_MARK = "minigrad: x[k] that is read"  # stands for `item` until the code is compiled
+_LARGEST = 1_000_000  # characters of a module that is compiled again
+_WHICH = (ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Eq, ast.NotEq)
+
+
+@contextmanager
+def open_subscripts(environment: Environment) -> Iterator[None]:
+    """Have the functions of an environment keep their indices open inside this block."""
+    found = {
+        place.thing: place.thing.__code__
+        for place in environment.places
+        if place.kind is places.FUNCTION and type(place.thing) is FunctionType
+    }
+    opened = {function: opened_code(code) for function, code in found.items()}
+    try:
+        for function, code in opened.items():
+            if code is not None:
+                function.__code__ = code
+        yield
+    finally:
+        for function, code in opened.items():
+            if code is not None:
+                function.__code__ = found[function]
+
+
+def watched_lists(environment: Environment) -> frozenset[int]:
+    """Return the lists whose changes are noticed, by id; the environment keeps them alive."""
+    return frozenset(id(place.thing) for place in environment.places if place.kind is places.LIST)
+
+
+# ---- in the place of x[k] -----------------------------------------------------------------------
+
+
+def item(rows: Any, k: Any) -> Any:
+    """Return `rows[k]`, with the index open if that can be."""
+    if type(k) is not TracedNumber or k.context is None or not k.is_int:
+        return rows[k]
+    kind = type(rows)
+    if (kind is not list and kind is not tuple) or not rows:
+        return rows[k]
+    kinds = set(map(type, rows))
+    if all(issubclass(each, Value) for each in kinds):
+        return k._taken_from(rows)
+    if kinds <= {list, tuple} and _are_still([rows, *rows], k.context.watched) and _is_table(rows):
+        return TakenRow(rows, k)
+    return rows[k]
+
+
+def _is_table(rows: Any) -> bool:
+    return len(set(map(len, rows))) == 1 and {type(x) for row in rows for x in row} == {Value}
+
+
+def _are_still(containers: Sequence[Any], watched: frozenset[int]) -> bool:
+    """Tell whether nobody can change them without being noticed."""
+    return all(type(each) is tuple or id(each) in watched for each in containers)
+
+
+class TakenRow(list[Any]):
+    """One of several rows; whoever changes it changes that row, and ties the program to it."""
+
+    def __init__(self, rows: Any, index: TracedNumber) -> None:
+        super().__init__(index._taken_from(rows))
+        self._source: Callable[[], Any] = lambda: rows[index]  # asked, it leaves a guard
+
+
+def _changing(name: str) -> Any:
+    def change(self: TakenRow, *arguments: Any, **options: Any) -> Any:
+        row = self._source()
+        result = getattr(row, name)(*arguments, **options)
+        list.__setitem__(self, slice(None), row)
+        return self if result is row else result
+
+    return change
+
+
+for _name in ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"):
+    setattr(TakenRow, _name, _changing(_name))
+for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__"):
+    setattr(TakenRow, _name, _changing(_name))
+
+
+# ---- the code -----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=512)
+def opened_code(code: CodeType) -> CodeType | None:
+    """Return the same code with its subscripts open; None if there are none, or no source."""
+    if not _has_subscripts(code):
+        return None
+    pair = _compiled_again("".join(linecache.getlines(code.co_filename)), code.co_filename)
+    if pair is None:
+        return None
+    plain, opened = pair
+    at = _places_of(plain).get(_place_of(code))
+    return _places_of(opened).get(_place_of(code)) if at == code else None
+
+
+@lru_cache(maxsize=32)
+def _compiled_again(source: str, filename: str) -> tuple[CodeType, CodeType] | None:
+    """Compile a module as it is and with open subscripts; None if there is nothing to compile."""
+    if not 0 < len(source) < _LARGEST:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of a text that is called; theirs, once
+            plain = compile(source, filename, "exec", dont_inherit=True)
+            tree = ast.fix_missing_locations(_Opening().visit(ast.parse(source)))
+            opened = compile(tree, filename, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return plain, _with_item(opened)
+
+
+class _Opening(ast.NodeTransformer):
+    """Writes x[k] as a call, except in functions that ask which Value something is."""
+
+    _is_asked = False  # whether the function that is being read does
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        """Read a function, and what is defined in it by itself."""
+        outer, self._is_asked = self._is_asked, any(map(_asks_which, _own_nodes(node)))
+        self.generic_visit(node)
+        self._is_asked = outer
+        return node
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef  # noqa: N815
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """Write x[k] as item(x, k), unless k is written out or a slice."""
+        self.generic_visit(node)
+        is_plain = isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.Starred))
+        if is_plain or self._is_asked or not isinstance(node.ctx, ast.Load):
+            return node
+        call = ast.Call(ast.Constant(_MARK), [node.value, node.slice], [])
+        return ast.copy_location(call, node)
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """Walk over what is written in a function, without the functions that are defined there."""
+    waiting = list(ast.iter_child_nodes(function))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _asks_which(node: ast.AST) -> bool:
+    if isinstance(node, ast.Compare) and any(isinstance(op, _WHICH) for op in node.ops):
+        return not any(isinstance(x, ast.Constant) for x in (node.left, *node.comparators))
+    return isinstance(node, ast.Name) and node.id == "id"
+
+
+def _with_item(code: CodeType) -> CodeType:
+    """Put `item` itself where its mark stands."""
+
+    def made(constant: Any) -> Any:
+        if isinstance(constant, CodeType):
+            return _with_item(constant)
+        return item if constant == _MARK else constant
+
+    return code.replace(co_consts=tuple(map(made, code.co_consts)))
+
+
+def _place_of(code: CodeType) -> tuple[Any, ...]:
+    return code.co_qualname, code.co_firstlineno, code.co_argcount, code.co_freevars
+
+
+@lru_cache(maxsize=64)
+def _places_of(module: CodeType) -> dict[tuple[Any, ...], CodeType | None]:
+    """Return the code of all functions by their place; None where two have the same."""
+    found: dict[tuple[Any, ...], CodeType | None] = {}
+    waiting = [module]
+    while waiting:
+        code = waiting.pop()
+        found[_place_of(code)] = None if _place_of(code) in found else code
+        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return found
+
+
+def _has_subscripts(code: CodeType) -> bool:
+    for step in dis.get_instructions(code):
+        if step.opname == "BINARY_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr == "[]"):
+            return True
+    return any(_has_subscripts(each) for each in code.co_consts if isinstance(each, CodeType))
