@@ -1,4 +1,4 @@
-"""Compile the engine where that is possible; `pyproject.toml` says everything else.
+"""Build the native engine where that is possible; `pyproject.toml` says everything else.
 
 Some modules of the engine, `node.py`, `scalar.py` and others, are plain Python. With Cython and a C
 compiler they become extension modules of the same names; without, or with MINIGRAD_PURE=1, they are
@@ -83,7 +83,8 @@ class BuildEngine(build_ext):
             self._go_on_without(error)
 
     def _go_on_without(self, error: Exception) -> None:
-        say(f"not compiled ({type(error).__name__}: {error}); the same engine runs uncompiled.")
+        why = f"{type(error).__name__}: {error}"
+        say(f"the native engine was not built ({why}); the pure engine is installed.")
         for extension in self.extensions:
             Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
         self.extensions = []
@@ -96,7 +97,7 @@ class BuildEngine(build_ext):
 
 def header_texts() -> dict[str, str]:
     """Make the C headers from the op table of this very source tree."""
-    os.environ["MINIGRAD_PURE"] = "1"  # whatever is compiled here already is of another build
+    os.environ["MINIGRAD_PURE"] = "1"  # whatever is built here already is of another build
     sys.path.insert(0, str(PACKAGE.parent))
     from minigrad.codegen import c_formulas, c_kernels, c_rules
     from minigrad.optim import built_in
@@ -113,7 +114,7 @@ def extensions() -> list[Extension]:
     # From the file: the package itself would load an engine.
     build = runpy.run_path(str(PACKAGE / "core" / "native_or_pure.py"))
     if build["pure_is_asked"]():
-        say("MINIGRAD_PURE is set; the engine is installed uncompiled.")
+        say("MINIGRAD_PURE is set; the pure engine is installed.")
         return []
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         say("this Python has no global lock; the native engine needs it and is left out.")
@@ -121,7 +122,7 @@ def extensions() -> list[Extension]:
     try:
         from Cython.Build import cythonize
     except ImportError:
-        say("Cython is not there; the engine is installed uncompiled.")
+        say("Cython is not there; the pure engine is installed.")
         return []
     # Strict IEEE arithmetic: no fused operations, no fast-math; errno is not read by anybody.
     flags = ["-O2", "-ffp-contract=off", "-fno-math-errno"] if os.name == "posix" else []

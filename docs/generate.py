@@ -50,8 +50,8 @@ second derivative of 0 divided by a number below 2.2e-308.) `tests/accuracy.py` 
 rows that stand inside other operations are slopes, so that a second derivative is the first one of
 a row, within 8 ulp, and not a difference of large numbers.
 
-| operation | written as | label | sampled | conventions |
-|---|---|---|---|---|
+| operation | written as | derivative | domain | label | sampled | conventions |
+|---|---|---|---|---|---|---|
 """
 
 OPERATORS = {"add": "a + b", "sub": "a - b", "mul": "a * b", "div": "a / b", "neg": "-x"}
@@ -85,7 +85,10 @@ def reference() -> str:
         intervals = dict.fromkeys(f"[{low:g}, {high:g}]" for low, high in op.domain)
         sampled = "any" if op.name in ("where", "take") else " × ".join(intervals)
         label = op.label.replace("|", "\\|")
-        lines.append(f"| {op.name} | {written_as(op)} | `{label}` | {sampled} | {op.note} |\n")
+        slopes = "; ".join(f"`{slope}`" for slope in op.says.slopes) if op.says else ""
+        told = f"{slopes} | {op.says.domain if op.says else ''}"
+        cells = f"{op.name} | {written_as(op)} | {told} | `{label}` | {sampled} | {op.note}"
+        lines.append(f"| {cells} |\n")
     return HEAD + "".join(lines)
 
 

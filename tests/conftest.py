@@ -24,7 +24,7 @@ settings.load_profile("minigrad")
 
 
 def sources(folder):
-    """Tell which files of the package each compiled module is made from."""
+    """Tell which files of the package each native module is made from."""
     from minigrad.core.native_or_pure import NATIVE
 
     native = folder / "native"
@@ -53,7 +53,7 @@ def pytest_configure(config):
     for name, paths in sources(folder).items():
         built = folder / f"{name.replace('.', '/')}{sysconfig.get_config_var('EXT_SUFFIX')}"
         if max(path.stat().st_mtime for path in paths) > built.stat().st_mtime:
-            pytest.exit(f"the compiled {name} is older than its source; run: pip install -e .", 4)
+            pytest.exit(f"the native {name} is older than its source; run: pip install -e .", 4)
 
 
 def is_smoke(config) -> bool:

@@ -26,7 +26,7 @@ from minigrad.core.ops import TABLE
 from minigrad.maths import floats as ieee
 from minigrad.scalar import nodes_alive
 
-compiled_only = pytest.mark.skipif(
+native_only = pytest.mark.skipif(
     minigrad.engine() != "native", reason="the native engine is not here"
 )
 
@@ -72,12 +72,12 @@ for seed in range(250):
 """
 
 
-@compiled_only
+@native_only
 def test_both_engines_give_the_same_bits():
     program = BITS.format(tests=os.path.dirname(__file__))
-    compiled, pure = python(program), python(program, MINIGRAD_PURE="1")
-    assert compiled.count("0x") > 500
-    assert compiled == pure
+    native, pure = python(program), python(program, MINIGRAD_PURE="1")
+    assert native.count("0x") > 500
+    assert native == pure
 
 
 # ---- the header made from the op table ---------------------------------------------------------
@@ -96,7 +96,7 @@ double slope2(int place, int code, double y, double a, double b)
 
 @pytest.fixture(scope="module")
 def rules(tmp_path_factory):
-    """The header of the op table as it is now, compiled on its own."""
+    """The header of the op table as it is now, built on its own."""
     compiler = shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0])
     if compiler is None:
         pytest.skip("no C compiler here")
@@ -142,7 +142,7 @@ def test_the_header_gives_the_bits_of_the_rules(rules, op):
 # ---- memory and the collector ------------------------------------------------------------------
 
 
-@compiled_only
+@native_only
 def test_ordinary_nodes_are_hidden_from_the_collector_and_custom_ones_are_not():
     a = Value(2.0)
     b = a * 3 + a.tanh()
@@ -180,7 +180,7 @@ def test_a_custom_op_that_refers_to_itself_is_collected():
     assert nodes_alive() == before
 
 
-@compiled_only
+@native_only
 def test_the_count_of_nodes():
     before = nodes_alive()
     xs = [Value(k) for k in range(1000)]
@@ -190,7 +190,7 @@ def test_the_count_of_nodes():
     assert nodes_alive() == before
 
 
-@compiled_only
+@native_only
 def test_memory_goes_back_to_the_system():
     def resident():
         with open("/proc/self/statm") as statm:
@@ -223,7 +223,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
-@compiled_only
+@native_only
 @pytest.mark.heavy
 def test_ten_million_deep_within_two_and_a_half_gigabytes():
     grad, data, peak = python(DEEP).split()
@@ -258,7 +258,7 @@ def test_free_threaded_pythons_get_the_pure_engine(monkeypatch, capsys):
 
 def test_the_native_engine_can_be_left_out(monkeypatch, capsys):
     assert build_settings(monkeypatch, MINIGRAD_PURE="1")["ext_modules"] == []
-    assert "installed uncompiled" in capsys.readouterr().err
+    assert "the pure engine is installed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "0"])

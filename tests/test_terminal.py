@@ -14,7 +14,7 @@ import pytest
 
 import minigrad
 from minigrad import cli
-from minigrad.core.terminal import put_json, put_table
+from minigrad.core.terminal import put_json, put_table, spell_instead_of_raising
 
 
 @pytest.mark.parametrize(
@@ -295,3 +295,75 @@ def test_an_output_that_cannot_be_written_is_a_sentence(arguments):
         2,
         "minigrad: the output cannot be written (No space left on device).\n",
     )
+
+
+# ---- what users print themselves ----------------------------------------------------------------
+
+PRINTED = """# -*- coding: utf-8 -*-
+import minigrad
+from minigrad import Value, gradcheck, record
+a, b, c = Value(2.0, label="a"), Value(3.0, label="b"), Value(4.0, label="λ")
+L = (a * b + c) * (a - c)
+with record() as tape:
+    L.backward()
+print(a.explain(L))
+print(tape.text())
+print(gradcheck(lambda x: x.tanh(), [1.0]))
+f = minigrad.compile(lambda x, y: x * y.tanh(), backend="numpy")
+f(1.0, 2.0)
+print(f.program)
+print(f.explain())
+print(minigrad.diagnose("minigrad.lab.versions.v6"))
+try:
+    Value(2.0).backward(retain_graph=True)
+except TypeError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"PYTHONIOENCODING": "cp1252"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "utf-8"},
+    ],
+    ids=lambda settings: "-".join(settings.values()),
+)
+def test_what_users_print_themselves_is_printed_in_any_encoding(tmp_path, settings):
+    script = tmp_path / "printed.py"
+    script.write_text(PRINTED, encoding="utf-8")
+    plain = {k: v for k, v in os.environ.items() if k not in ("PYTHONIOENCODING", "PYTHONUTF8")}
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        check=True,
+        env={**plain, **settings, "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=120,
+    )
+    encoding = settings.get("PYTHONIOENCODING", "ascii")
+    first = done.stdout.decode(encoding).splitlines()[0]  # strictly
+    arrow, name = ("→", "λ") if encoding == "utf-8" else ("->", "lambda")
+    path = f"a {arrow} a-{name} {arrow} *"
+    assert first == f"a: -6 (a {arrow} a*b {arrow} + {arrow} *) + 10 ({path}) = 4"
+
+
+def test_an_output_that_was_told_what_to_do_is_left_alone(monkeypatch):
+    for errors, after in (("strict", "minigrad.spell"), ("replace", "replace")):
+        stream = io.TextIOWrapper(io.BytesIO(), "ascii", errors)
+        monkeypatch.setattr(sys, "stdout", stream)
+        spell_instead_of_raising()
+        assert stream.errors == after
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", "strict")
+    monkeypatch.setattr(sys, "stdout", stream)
+    spell_instead_of_raising()
+    assert stream.errors == "strict"
+
+
+def test_in_the_c_locale_the_bytes_of_file_names_stay_bytes(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), "ascii", "surrogateescape")
+    monkeypatch.setattr(sys, "stdout", stream)
+    spell_instead_of_raising()
+    print("caf\udcc3\udca9 → é", flush=True)
+    assert stream.buffer.getvalue() == b"caf\xc3\xa9 -> e\n"

@@ -14,7 +14,9 @@ from typing import Any as _Any
 
 from .core.former_names import answer_to_former_names as _answer_to_former_names
 from .core.native_or_pure import load_pure_if_asked as _load_pure_if_asked
+from .core.terminal import spell_instead_of_raising as _spell_instead_of_raising
 
+_spell_instead_of_raising()
 _load_pure_if_asked(__name__)  # before anything imports the engine
 _answer_to_former_names(__name__)
 
@@ -40,11 +42,18 @@ from .view import draw_dot, play, to_html, trace
 # What the compiler offers; it loads NumPy, so it is loaded itself when one of these is first asked
 # for. Not in __all__: a star import would load it, and `compile` would hide the built-in one.
 _COMPILER = ("compile", "padded", "to_jax", "to_torch", "train_step", "vmap")
+_MODULES = ("distributed", "plot")  # that few want, so that they too are loaded when asked for
+
+
+def __dir__() -> list[str]:
+    """List what there is to use, for `dir` and completion; also what is not loaded yet."""
+    special = [name for name in globals() if name.startswith("__")]
+    return sorted({*__all__, *_COMPILER, *_MODULES, *_functions.NAMES, *special})
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "distributed":  # a module for scripts of many processes; few want it
-        return _import_module(".distributed", __name__)
+    if name in _MODULES:
+        return _import_module(f".{name}", __name__)
     if name not in _COMPILER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .compiler import api as compilation

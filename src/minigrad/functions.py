@@ -37,6 +37,13 @@ def _function(name: str) -> _Function:
         return apply(op, x)
 
     function.__name__ = function.__qualname__ = name
+    return _told(function)
+
+
+def _told(function: Any) -> Any:
+    """Give a function the words of its row, for `help()`."""
+    op = OPS[function.__name__]
+    function.__doc__ = "\n\n".join(filter(None, [op.told(), op.note]))
     return function
 
 
@@ -64,26 +71,32 @@ silu = _function("silu")
 relu = _function("relu")
 
 
+@_told
 def atan2(y: Any, x: Any) -> Any:
     return apply(OPS["atan2"], y, x)
 
 
+@_told
 def hypot(a: Any, b: Any) -> Any:
     return apply(OPS["hypot"], a, b)
 
 
+@_told
 def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
     return apply(OPS["leaky_relu"], x, slope)
 
 
+@_told
 def maximum(a: Any, b: Any) -> Any:
     return apply(OPS["maximum"], a, b)
 
 
+@_told
 def minimum(a: Any, b: Any) -> Any:
     return apply(OPS["minimum"], a, b)
 
 
+@_told
 def clip(x: Any, low: Any, high: Any) -> Any:
     return apply(OPS["clip"], x, low, high)
 

@@ -256,79 +256,118 @@ class Value(Node):
     # ---- functions, as methods: one line each, the rule is in the table ---------------------
 
     def tanh(self) -> Value:
+        """Return tanh(x). Derivative: 1 - tanh(x)**2. Domain: any x."""
         return _unary(codes.TANH, self)
 
     def exp(self) -> Value:
+        """Return exp(x). Derivative: exp(x). Domain: any x."""
         return _unary(codes.EXP, self)
 
     def expm1(self) -> Value:
+        """Return exp(x) - 1. Derivative: exp(x). Domain: any x."""
         return _unary(codes.EXPM1, self)
 
     def log(self) -> Value:
+        """Return log(x). Derivative: 1/x. Domain: x > 0."""
         return _unary(codes.LOG, self)
 
     def log1p(self) -> Value:
+        """Return log(1 + x). Derivative: 1/(1 + x). Domain: x > -1."""
         return _unary(codes.LOG1P, self)
 
     def sqrt(self) -> Value:
+        """Return sqrt(x). Derivative: 1/(2*sqrt(x)). Domain: x >= 0."""
         return _unary(codes.SQRT, self)
 
     def sin(self) -> Value:
+        """Return sin(x). Derivative: cos(x). Domain: any x."""
         return _unary(codes.SIN, self)
 
     def cos(self) -> Value:
+        """Return cos(x). Derivative: -sin(x). Domain: any x."""
         return _unary(codes.COS, self)
 
     def tan(self) -> Value:
+        """Return tan(x). Derivative: 1/cos(x)**2. Domain: any x."""
         return _unary(codes.TAN, self)
 
     def asin(self) -> Value:
+        """Return asin(x). Derivative: 1/sqrt(1 - x**2). Domain: -1 <= x <= 1."""
         return _unary(codes.ASIN, self)
 
     def acos(self) -> Value:
+        """Return acos(x). Derivative: -1/sqrt(1 - x**2). Domain: -1 <= x <= 1."""
         return _unary(codes.ACOS, self)
 
     def atan(self) -> Value:
+        """Return atan(x). Derivative: 1/(1 + x**2). Domain: any x."""
         return _unary(codes.ATAN, self)
 
     def sinh(self) -> Value:
+        """Return sinh(x). Derivative: cosh(x). Domain: any x."""
         return _unary(codes.SINH, self)
 
     def cosh(self) -> Value:
+        """Return cosh(x). Derivative: sinh(x). Domain: any x."""
         return _unary(codes.COSH, self)
 
     def erf(self) -> Value:
+        """Return erf(x). Derivative: 2/sqrt(pi)*exp(-(x**2)). Domain: any x."""
         return _unary(codes.ERF, self)
 
     def erfc(self) -> Value:
+        """Return 1 - erf(x). Derivative: -2/sqrt(pi)*exp(-(x**2)). Domain: any x."""
         return _unary(codes.ERFC, self)
 
     def sigmoid(self) -> Value:
+        """Return 1/(1 + exp(-x)). Derivative: exp(-x)/(1 + exp(-x))**2. Domain: any x."""
         return _unary(codes.SIGMOID, self)
 
     def softplus(self) -> Value:
+        """Return log(1 + exp(x)). Derivative: 1/(1 + exp(-x)). Domain: any x."""
         return _unary(codes.SOFTPLUS, self)
 
     def relu(self) -> Value:
+        """Return x if x > 0 else 0. Derivative: 1 if x > 0 else 0. Domain: any x."""
         return _unary(codes.RELU, self)
 
     def gelu(self) -> Value:
+        """Return x*(1 + erf(x/sqrt(2)))/2.
+
+        Derivative: (1 + erf(x/sqrt(2)))/2 + x*exp(-(x**2)/2)/sqrt(2*pi). Domain: any x.
+        """
         return _unary(codes.GELU, self)
 
     def silu(self) -> Value:
+        """Return x/(1 + exp(-x)).
+
+        Derivative: (1 + exp(-x)*(1 + x))/(1 + exp(-x))**2. Domain: any x.
+        """
         return _unary(codes.SILU, self)
 
     def abs(self) -> Value:
+        """Return x if x > 0 else -x.
+
+        Derivative: 1 if x > 0 else -1 if x < 0 else 0. Domain: any x.
+        """
         return _unary(codes.ABS, self)
 
     def leaky_relu(self, slope: Any = 0.01) -> Value:
+        """Return x if x > 0 else slope*x.
+
+        Derivative: 1 if x > 0 else slope; 0 if x > 0 else x. Domain: any x.
+        """
         return _with_value_or_number(codes.LEAKY_RELU, self, slope)
 
     def atan2(self, x: Any) -> Value:
-        """Return the angle of the point (x, self)."""
+        """Return atan2(y, x). Derivative: x/(x**2 + y**2); -y/(x**2 + y**2). Domain: any y, x."""
         return _with_value_or_number(codes.ATAN2, self, x)
 
     def hypot(self, other: Any) -> Value:
+        """Return sqrt(a**2 + b**2).
+
+        Derivative: a/sqrt(a**2 + b**2); b/sqrt(a**2 + b**2). Domain: any a, b.
+        """
         return _with_value_or_number(codes.HYPOT, self, other)
 
     def conjugate(self) -> Value:
@@ -336,13 +375,25 @@ class Value(Node):
         return self
 
     def minimum(self, other: Any) -> Value:
+        """Return a if a < b else b.
+
+        Derivative: 1 if a < b else 0; 0 if a < b else 1. Domain: any a, b.
+        """
         return _with_value_or_number(codes.MINIMUM, self, other)
 
     def maximum(self, other: Any) -> Value:
+        """Return a if a > b else b.
+
+        Derivative: 1 if a > b else 0; 0 if a > b else 1. Domain: any a, b.
+        """
         return _with_value_or_number(codes.MAXIMUM, self, other)
 
     def clip(self, low: Any, high: Any) -> Value:
-        """Return this Value, or the bound that it is beyond."""
+        """Return low if x < low else high if x > high else x.
+
+        Derivative: 1 if low <= x <= high else 0; 1 if x < low else 0; 1 if x > high else 0. Domain:
+        low <= high.
+        """
         clipped: Value = apply(OPS["clip"], self, low, high)
         return clipped
 
@@ -396,7 +447,7 @@ if not cython.compiled:
 
     _new: Any = object.__new__
     _this_thread = threading.get_ident
-    # The rules by code and number of operands; compiled, C functions made from the same rows.
+    # The rules by code and number of operands; in the native engine, C functions of the same rows.
     value1 = value2 = [op.value for op in TABLE]
     first1 = first2 = [op.partials[0] if op.partials else op.value for op in TABLE]
     second2 = [op.partials[1] if len(op.partials) > 1 else op.value for op in TABLE]

@@ -409,7 +409,7 @@ def _postorder(root: Node) -> list[Node]:  # noqa: PLR0915 - one loop, so that i
 def in_turn(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that needs the marks for itself: others wait, a pass inside one is refused.
 
-    Uncompiled, a lock could be left behind by an interrupt; see `turns`.
+    In the pure engine a lock could be left behind by an interrupt; see `turns`.
     """
     global _owner
     if writebacks:
@@ -428,7 +428,7 @@ def in_turn(function: Callable[..., Any], *arguments: Any) -> Any:
         _owner = 0
 
 
-_owner: int = 0  # compiled: the thread whose turn it is
+_owner: int = 0  # in the native engine: the thread whose turn it is
 _turns = Turns()
 
 

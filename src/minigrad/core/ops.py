@@ -30,10 +30,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, nan, pi, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 Rule = Callable[..., Any]
 Interval = tuple[float, float]
+
+
+class Says(NamedTuple):
+    """An operation in the words of a textbook, for `help()`: expressions in its arguments."""
+
+    value: str
+    slopes: tuple[str, ...]  # the derivative by each argument
+    domain: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,14 @@ class Op:
     probes: tuple[tuple[float, ...], ...]  # arguments worth trying besides the samples
     note: str  # conventions at kinks and edges, for the reference
     commutes: bool  # whether operands may change places
+    says: Says | None = None  # of those that people call by name
+
+    def told(self) -> str:
+        """Say value, derivative and domain, as `help()` shows them."""
+        if self.says is None:
+            return ""
+        value, slopes, domain = self.says
+        return f"Return {value}. Derivative: {'; '.join(slopes)}. Domain: {domain}."
 
     @property
     def is_composite(self) -> bool:
@@ -81,6 +97,7 @@ def row(
     label: str | None = None,
     note: str = "",
     commutes: bool = False,
+    says: Says | None = None,
 ) -> None:
     """Add a row to the table; for one operand, what is a tuple for several stands bare.
 
@@ -92,7 +109,7 @@ def row(
         domain = (domain,) * (len(partials) or 1)
     label, arity = name if label is None else label, len(partials) or None
     rules = (value, partials, gradient)
-    OPS[name] = Op(name, len(TABLE), label, arity, *rules, domain, probes, note, commutes)
+    OPS[name] = Op(name, len(TABLE), label, arity, *rules, domain, probes, note, commutes, says)
     TABLE.append(OPS[name])
 
 
@@ -263,12 +280,25 @@ row(
     lambda m, y, x: m.where(x > 0.0, 1.0, m.where(x < 0.0, -1.0, 0.0 * x)),
     probes=(1e-300, -1e300),
     note="The derivative at 0 is 0.",
+    says=Says("x if x > 0 else -x", ("1 if x > 0 else -1 if x < 0 else 0",), "any x"),
 )
 
 # ---- exponentials, logarithms, roots ---------------------------------------------------------
 
-row("exp", lambda m, x: m.exp(x), lambda m, y, x: y, probes=(0.0, -700.0, 709.0, 1e-20))
-row("expm1", lambda m, x: m.expm1(x), lambda m, y, x: m.exp(x), probes=(0.0, 1e-20, -50.0, 700.0))
+row(
+    "exp",
+    lambda m, x: m.exp(x),
+    lambda m, y, x: y,
+    probes=(0.0, -700.0, 709.0, 1e-20),
+    says=Says("exp(x)", ("exp(x)",), "any x"),
+)
+row(
+    "expm1",
+    lambda m, x: m.expm1(x),
+    lambda m, y, x: m.exp(x),
+    probes=(0.0, 1e-20, -50.0, 700.0),
+    says=Says("exp(x) - 1", ("exp(x)",), "any x"),
+)
 # x + 0.0 turns -0.0 into 0.0: log and sqrt rise steeply at either zero, they do not fall.
 row(
     "log",
@@ -277,6 +307,7 @@ row(
     domain=(1e-3, 100.0),
     probes=(1.0, 1.0000000000000002, 1e-300, 1e300),
     note="Below 0 both value and derivative are nan.",
+    says=Says("log(x)", ("1/x",), "x > 0"),
 )
 row(
     "log1p",
@@ -285,6 +316,7 @@ row(
     domain=(-0.99, 100.0),
     probes=(0.0, 1e-20, -0.9999999999999999, 1e300),
     note="Below -1 both value and derivative are nan.",
+    says=Says("log(1 + x)", ("1/(1 + x)",), "x > -1"),
 )
 row(
     "sqrt",
@@ -293,6 +325,7 @@ row(
     domain=(1e-3, 100.0),
     probes=(1.0, 2.0, 1e-300, 1e300),
     note="The derivative at 0 is inf.",
+    says=Says("sqrt(x)", ("1/(2*sqrt(x))",), "x >= 0"),
 )
 
 
@@ -322,14 +355,27 @@ row(
 
 # ---- trigonometric and hyperbolic ------------------------------------------------------------
 
-row("sin", lambda m, x: m.sin(x), lambda m, y, x: m.cos(x), probes=(0.0, pi, 1e-20, 1e6))
-row("cos", lambda m, x: m.cos(x), lambda m, y, x: -m.sin(x), probes=(0.0, pi / 2, 1e6))
+row(
+    "sin",
+    lambda m, x: m.sin(x),
+    lambda m, y, x: m.cos(x),
+    probes=(0.0, pi, 1e-20, 1e6),
+    says=Says("sin(x)", ("cos(x)",), "any x"),
+)
+row(
+    "cos",
+    lambda m, x: m.cos(x),
+    lambda m, y, x: -m.sin(x),
+    probes=(0.0, pi / 2, 1e6),
+    says=Says("cos(x)", ("-sin(x)",), "any x"),
+)
 row(
     "tan",
     lambda m, x: m.tan(x),
     lambda m, y, x: 1.0 + y * y,
     domain=(-1.5, 1.5),
     probes=(0.0, pi / 2, 1e-20, 100.0),
+    says=Says("tan(x)", ("1/cos(x)**2",), "any x"),
 )
 
 
@@ -345,6 +391,7 @@ row(
     lambda m, y, x: m.div(1.0, m.sqrt(_one_minus_square(m, x))),
     domain=(-0.999, 0.999),
     probes=(0.0, 1e-20, 0.9999999999999999),
+    says=Says("asin(x)", ("1/sqrt(1 - x**2)",), "-1 <= x <= 1"),
 )
 row(
     "acos",
@@ -352,6 +399,7 @@ row(
     lambda m, y, x: m.div(-1.0, m.sqrt(_one_minus_square(m, x))),
     domain=(-0.999, 0.999),
     probes=(0.0, 1e-20, 0.9999999999999999),
+    says=Says("acos(x)", ("-1/sqrt(1 - x**2)",), "-1 <= x <= 1"),
 )
 
 
@@ -413,6 +461,14 @@ row(
     (_hypot_slope, lambda m, y, a, b: _hypot_slope(m, y, b, a)),
     probes=((3.0, 4.0), (0.0, -2.0), (1e200, 1e200)),
     commutes=True,
+    says=Says(
+        "sqrt(a**2 + b**2)",
+        (
+            "a/sqrt(a**2 + b**2)",
+            "b/sqrt(a**2 + b**2)",
+        ),
+        "any a, b",
+    ),
 )
 
 
@@ -464,15 +520,36 @@ row(
     lambda m, x: m.atan(x),
     lambda m, y, x: _atan2_slope(m, 1.0, x),
     probes=(0.0, 1e-20, 1e155, -1e100),
+    says=Says("atan(x)", ("1/(1 + x**2)",), "any x"),
 )
 row(
     "atan2",
     lambda m, y, x: m.atan2(y, x),
     (lambda m, out, y, x: _atan2_slope(m, x, y), lambda m, out, y, x: -_atan2_slope(m, y, x)),
     probes=((0.0, 1.0), (1.0, -2.0), (-1e-200, -1e-200), (1e200, 1e200)),
+    says=Says(
+        "atan2(y, x)",
+        (
+            "x/(x**2 + y**2)",
+            "-y/(x**2 + y**2)",
+        ),
+        "any y, x",
+    ),
 )
-row("sinh", lambda m, x: m.sinh(x), lambda m, y, x: m.cosh(x), probes=(0.0, 1e-20, -700.0))
-row("cosh", lambda m, x: m.cosh(x), lambda m, y, x: m.sinh(x), probes=(0.0, 1e-20, -700.0))
+row(
+    "sinh",
+    lambda m, x: m.sinh(x),
+    lambda m, y, x: m.cosh(x),
+    probes=(0.0, 1e-20, -700.0),
+    says=Says("sinh(x)", ("cosh(x)",), "any x"),
+)
+row(
+    "cosh",
+    lambda m, x: m.cosh(x),
+    lambda m, y, x: m.sinh(x),
+    probes=(0.0, 1e-20, -700.0),
+    says=Says("cosh(x)", ("sinh(x)",), "any x"),
+)
 
 
 def _bell(m: Any, x: Any) -> Any:
@@ -496,6 +573,7 @@ row(
     domain=(-5.0, 5.0),
     probes=(0.0, 1e-20, 15.0, -20.0, 355.0, 365.0),
     note="The derivative is accurate far out, where `1 - t*t` cancels.",
+    says=Says("tanh(x)", ("1 - tanh(x)**2",), "any x"),
 )
 
 # ---- the normal distribution -----------------------------------------------------------------
@@ -548,6 +626,7 @@ row(
     lambda m, y, x: _ERF_SLOPE * _exp_square(m, -1.0, x),
     domain=(-6.0, 6.0),
     probes=(0.0, 1e-20, -20.0),
+    says=Says("erf(x)", ("2/sqrt(pi)*exp(-(x**2))",), "any x"),
 )
 row(
     "erfc",
@@ -555,6 +634,7 @@ row(
     lambda m, y, x: -_ERF_SLOPE * _exp_square(m, -1.0, x),
     domain=(-6.0, 6.0),
     probes=(0.0, 1e-20, 20.0),
+    says=Says("1 - erf(x)", ("-2/sqrt(pi)*exp(-(x**2))",), "any x"),
 )
 
 
@@ -597,6 +677,11 @@ row(
     domain=(-8.0, 8.0),
     probes=(0.0, 1e-20, -30.0, -38.2, 1e3),
     note="The exact form, `x * Φ(x)`.",
+    says=Says(
+        "x*(1 + erf(x/sqrt(2)))/2",
+        ("(1 + erf(x/sqrt(2)))/2 + x*exp(-(x**2)/2)/sqrt(2*pi)",),
+        "any x",
+    ),
 )
 
 # ---- activations -----------------------------------------------------------------------------
@@ -614,12 +699,19 @@ def _logistic(m: Any, x: Any) -> Any:
     return m.div(m.where(x < 0.0, decay, 1.0), 1.0 + decay)
 
 
-row("sigmoid", _logistic, lambda m, y, x: _bell(m, x), probes=(0.0, 1e-20, 40.0, -700.0, 700.0))
+row(
+    "sigmoid",
+    _logistic,
+    lambda m, y, x: _bell(m, x),
+    probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
+    says=Says("1/(1 + exp(-x))", ("exp(-x)/(1 + exp(-x))**2",), "any x"),
+)
 row(
     "softplus",
     lambda m, x: m.where(x < 0.0, 0.0, x) + m.log1p(_decay(m, x)),
     lambda m, y, x: _logistic(m, x),
     probes=(0.0, 1e-20, 40.0, -700.0, 700.0),
+    says=Says("log(1 + exp(x))", ("1/(1 + exp(-x))",), "any x"),
 )
 
 _E64 = 1.603810890548638e-28  # exp(-64)
@@ -651,7 +743,13 @@ def _silu_slope(m: Any, y: Any, x: Any) -> Any:
     return m.usually(holds, usual, otherwise)
 
 
-row("silu", _silu, _silu_slope, probes=(0.0, 1e-20, -40.0, -700.0, 700.0, -738.1))
+row(
+    "silu",
+    _silu,
+    _silu_slope,
+    probes=(0.0, 1e-20, -40.0, -700.0, 700.0, -738.1),
+    says=Says("x/(1 + exp(-x))", ("(1 + exp(-x)*(1 + x))/(1 + exp(-x))**2",), "any x"),
+)
 row(
     "relu",
     lambda m, x: m.where(x <= 0.0, 0.0, x),
@@ -659,6 +757,7 @@ row(
     probes=(1e-300, -1e-300, 1e300),
     label="ReLU",
     note="The derivative at 0 is 0; nan stays nan.",
+    says=Says("x if x > 0 else 0", ("1 if x > 0 else 0",), "any x"),
 )
 row(
     "leaky_relu",
@@ -670,6 +769,14 @@ row(
     domain=(_WIDE, (0.0, 0.5)),
     probes=((1e-300, 0.01), (-1e300, 0.01)),
     note="The slope defaults to 0.01 and counts at 0.",
+    says=Says(
+        "x if x > 0 else slope*x",
+        (
+            "1 if x > 0 else slope",
+            "0 if x > 0 else x",
+        ),
+        "any x",
+    ),
 )
 
 # ---- choices ---------------------------------------------------------------------------------
@@ -689,6 +796,14 @@ row(
     probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
     note="A tie shares the derivative, half and half; nan wins.",
     commutes=True,
+    says=Says(
+        "a if a > b else b",
+        (
+            "1 if a > b else 0",
+            "0 if a > b else 1",
+        ),
+        "any a, b",
+    ),
 )
 row(
     "minimum",
@@ -700,6 +815,14 @@ row(
     probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
     note="A tie shares the derivative, half and half; nan wins.",
     commutes=True,
+    says=Says(
+        "a if a < b else b",
+        (
+            "1 if a < b else 0",
+            "0 if a < b else 1",
+        ),
+        "any a, b",
+    ),
 )
 row(
     "clip",
@@ -714,6 +837,15 @@ row(
     domain=(_WIDE, (-4.0, -1.0), (1.0, 4.0)),
     probes=((0.5, -1.0, 1.0), (1e300, -1.0, 1.0), (-1e300, -1.0, 1.0)),
     note="At an edge the derivative is 1: the argument is still itself there.",
+    says=Says(
+        "low if x < low else high if x > high else x",
+        (
+            "1 if low <= x <= high else 0",
+            "1 if x < low else 0",
+            "1 if x > high else 0",
+        ),
+        "low <= high",
+    ),
 )
 row(
     "where",

@@ -2,7 +2,8 @@
 """What training loops do to the numbers of all parameters at once: read, write, and zero them.
 
 Numbers travel as `array('d')`, which NumPy and everything else with a buffer understands without a
-copy. Compiled, each function is a loop over C numbers: thousands of parameters take microseconds.
+copy. In the native engine each function is a loop over C numbers: thousands of parameters take
+microseconds.
 """
 
 from __future__ import annotations

@@ -44,6 +44,21 @@ def show_what_can_be_shown() -> None:
             stream.reconfigure(errors="minigrad.spell")
 
 
+def spell_instead_of_raising() -> None:
+    """Have `print(a.explain(L))` work where the output's encoding has no arrow.
+
+    Called when the package is imported. It changes what would raise and nothing else: an output
+    that can show our texts, or that somebody has told what to do, stays as it is.
+    """
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper) or stream.errors not in _RAISING:
+        return
+    try:
+        "→∂…".encode(stream.encoding)
+    except (UnicodeEncodeError, LookupError):
+        stream.reconfigure(errors=_RAISING[stream.errors])
+
+
 def shown(text: str, encoding: str = "utf-8") -> str:
     """Return a text of one or more lines as a terminal of this encoding can show it."""
     visible = "\n".join(map(readable, text.split("\n")))
@@ -114,7 +129,19 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
     return re.sub(r"(?<=\d)\^(?=\d)", "", text), error.end  # ⁵³ is one exponent
 
 
+def _spelled_but_bytes(error: UnicodeError) -> Any:
+    """The same, but for the bytes of file names, which go back to where they came from."""
+    assert isinstance(error, UnicodeEncodeError)
+    if "\udc80" <= error.object[error.start] <= "\udcff":
+        one = UnicodeEncodeError(error.encoding, error.object, error.start, error.start + 1, "")
+        return codecs.lookup_error("surrogateescape")(one)
+    return _spell(error.object[error.start]), error.start + 1
+
+
 codecs.register_error("minigrad.spell", _spelled)
+codecs.register_error("minigrad.spell_but_bytes", _spelled_but_bytes)
+# What an output does that raises (the second in the C locale), and what it does then.
+_RAISING = {"strict": "minigrad.spell", "surrogateescape": "minigrad.spell_but_bytes"}
 
 
 def _spell(character: str) -> str:

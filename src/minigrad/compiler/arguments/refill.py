@@ -68,7 +68,7 @@ def _refill(
 def _put_whole(tree: Any, x: Any, at: int) -> int:
     try:
         whole = tree
-    except OverflowError:  # compiled, beyond 64 bits
+    except OverflowError:  # in the native engine, beyond 64 bits
         return -1
     if whole > _EXACT or whole < -_EXACT:
         return -1

@@ -1,7 +1,7 @@
 # cython: boundscheck=False, wraparound=False, nonecheck=False
 """One form for what is the same: what a tape needs, with sums and dots of many terms, and levels.
 
-Loops over every single entry: natively compiled, some tens of nanoseconds for each.
+Loops over every single entry: in the native engine some tens of nanoseconds for each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .tape import DOT, SUM, check_length, zeros
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
-_SUM, _DOT = SUM, DOT  # C numbers, natively compiled
+_SUM, _DOT = SUM, DOT  # C numbers, in the native engine
 _ADD = OPS["add"].code
 _MUL = OPS["mul"].code
 

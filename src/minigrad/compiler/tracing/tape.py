@@ -6,7 +6,7 @@ Entry `k` has an operation `code[k]` and operands `first[k]`, `second[k]`, which
 a few of the compiler's own. Numbers are entries too, one for each bit pattern.
 
 The rest of the compiler works on whole arrays; here, and in `canonical.py`, are the loops that see
-every single operation. `Entries.read` turns the nodes of a trace into entries; natively compiled,
+every single operation. `Entries.read` turns the nodes of a trace into entries; in the native engine
 that takes some tens of nanoseconds for each.
 """
 
@@ -29,7 +29,7 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 
 INPUT, CONSTANT = -1, -2
 SUM, DOT, MAX, ARGMAX, TAKE = 101, 102, 103, 104, 105
-_INPUT, _CONSTANT = INPUT, CONSTANT  # C numbers, natively compiled
+_INPUT, _CONSTANT = INPUT, CONSTANT  # C numbers, in the native engine
 
 _WHERE = OPS["where"].code
 _bits = struct.Struct("<d").pack
@@ -88,7 +88,7 @@ class Entries:
             self._look()
 
     def _look(self) -> None:
-        """Compiled, these are C arrays; the others are objects, for everybody else."""
+        """In the native engine, these are C arrays; the others are objects, for everybody else."""
         self.codes, self.firsts, self.seconds = self.code, self.first, self.second
         self.capacity = len(self.code)
 
