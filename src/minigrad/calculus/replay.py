@@ -1,0 +1,112 @@
+"""A backward pass with a fault in it, step by step beside the same pass done right.
+
+The pass runs aside, so no `.grad` changes. What is right at a step is the sum of the sound
+contributions along the arrows that have been taken so far, each once: where the fault keeps the
+order, this is what a sound engine has at that moment, and where it does not, it is what those
+arrows are worth. When all is over, every grad is compared with the sound one.
+
+Start at `replay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from ..core.graph import topological_order
+from ..core.names import brief
+from ..scalar import Value
+from .faults import BrokenPass, Grads, run_broken
+from .steps import PassRecord, Step, aside
+
+LONGEST = 3, 100  # times as many nodes as there are, and a few: plain recursion may run 2**60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """What a fault does to a graph."""
+
+    fault: BrokenPass
+    first: Grads  # what a pass before this one has left; empty if there was none
+    begins: Grads  # the grads that this pass begins with, where they are not 0
+    steps: list[Step]  # with what would be right in `right`
+    kept: Grads  # what is added when it is over
+    wrong: list[tuple[Value, float, float]]  # the grads that are wrong at last, and the right ones
+
+    @property
+    def shows(self) -> bool:
+        """Whether anything at all goes wrong."""
+        return bool(self.wrong) or any(map(is_off, self.steps))
+
+
+def is_off(step: Step) -> bool:
+    """Tell whether a step goes wrong by more than rounding: so that one can see it."""
+    return brief(step.after) != brief(step.right)
+
+
+def replay(root: Value, fault: BrokenPass, sound: list[Step]) -> Replay | None:
+    """Play a pass with the fault; `sound` is `steps(root)`. None if it takes too many steps."""
+    order = topological_order(root)
+    grads = {id(root): 1.0} | {id(step.operand): step.after for step in sound}
+    first = [(node, grads.get(id(node), 0.0)) for node in order] if fault.needs_two else []
+    played: Replay | None = aside(order, _play, fault, order, first, sound)
+    if played is None:
+        return None
+    calls = 2 if fault.needs_two else 1
+    ends = {id(step.operand): step.after for step in played.steps}
+    found = {id(node): grad for node, grad in played.begins} | ends
+    for node, grad in played.kept:
+        found[id(node)] = found.get(id(node), 0.0) + grad
+    rows = ((node, found.get(id(node), 0.0), calls * grads.get(id(node), 0.0)) for node in order)
+    wrong = [(node, is_, should) for node, is_, should in rows if brief(is_) != brief(should)]
+    return replace(played, wrong=wrong)
+
+
+def _play(fault: BrokenPass, order: list[Value], first: Grads, sound: list[Step]) -> Replay | None:
+    begins: Grads = []
+    times, more = LONGEST
+    most = times * len(order) + more
+    run = 0
+
+    def begin(order: list[Value], previous_grads: Grads) -> Grads:
+        kept = fault.begin(order, previous_grads)
+        begins.extend((node, node.grad) for node in order if node.grad != 0.0)
+        return kept
+
+    def ordered(order: list[Value]) -> Iterable[Value]:
+        nonlocal run
+        for node in islice(fault.order(order), most + 1):
+            run += 1
+            yield node
+
+    for node in order:
+        node.grad = 0.0
+    order[-1].grad = 1.0
+    tape = PassRecord()
+    tape.started(order[-1])
+    nonzero = [(node, grad) for node, grad in first if grad != 0.0]
+    kept = run_broken(replace(fault, begin=begin, order=ordered), order, nonzero, [tape])
+    if run > most:
+        return None
+    return Replay(fault, first, begins, _compared(tape.steps, sound), kept, [])
+
+
+def _compared(played: list[Step], sound: list[Step]) -> list[Step]:
+    """Say at each step what would be right."""
+    worth = {_edge(step): step.contribution for step in sound}
+    right: dict[int, float] = {}
+    taken: set[tuple[int, int]] = set()
+    found = []
+    for step in played:
+        edge, operand = _edge(step), id(step.operand)
+        if edge not in taken:
+            taken.add(edge)
+            right[operand] = right.get(operand, 0.0) + worth.get(edge, 0.0)
+        found.append(replace(step, right=right[operand]))
+    return found
+
+
+def _edge(step: Step) -> tuple[int, int]:
+    """Name the arrow of a step; a hand-written rule gives to an operand, not to a position."""
+    return id(step.node), step.position if step.local is not None else id(step.operand)
