@@ -15,7 +15,7 @@ from conftest import absent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minigrad.view.layout import Layout, Point, layout
+from minigrad.view.layout import Layout, Point, in_layers, layout
 from minigrad.view.layout.layers import build, positions, slot_limit
 from minigrad.view.layout.ordering import crossings, improve
 from minigrad.view.layout.ranks import assign
@@ -151,6 +151,13 @@ def test_top_to_bottom_is_left_to_right_transposed():
     assert (flat.width, flat.height) == (turned.height, turned.width)
     assert [(y, x) for x, y in flat.corners] == list(turned.corners)
     assert flat.routes == tuple(tuple(Point(y, x) for x, y in route) for route in turned.routes)
+
+
+def test_layers_that_are_made_once_serve_both_directions():
+    sizes, edges = drawings.units(drawings.mlp(2, 3, 1))
+    layers = in_layers(len(sizes), edges)
+    for rankdir in ("LR", "TB", "LR"):  # the first two leave them as they were
+        assert layout(sizes, edges, rankdir, layers) == layout(sizes, edges, rankdir)
 
 
 def test_trees_and_ladders_do_not_cross():

@@ -16,7 +16,7 @@ from html import escape
 from typing import NamedTuple
 
 from ..core.names import plural, readable, short, width_of
-from .layout import Layout, Point, layout
+from .layout import Layers, Layout, Point, layout
 from .layout.placing import PORT_GAP
 from .scene import Scene, Unit
 
@@ -124,12 +124,13 @@ def svg_of(
     is_live: bool = False,
     has_style: bool = True,
     widths: Sequence[tuple[int, int]] = (),
+    layers: Layers | None = None,
 ) -> str:
     """Draw the scene from left to right (LR) or from top to bottom (TB).
 
     `is_live` numbers units and arrows for the player and lets the keyboard reach them; `widths` has
     the columns that data and grad of each unit will need later. Without `has_style` the page around
-    the picture has to hold `DARK`.
+    the picture has to hold `DARK`. `layers` is for who draws one scene in both directions.
     """
     operands = Counter(arrow.target for arrow in scene.arrows)
     boxes = [
@@ -137,7 +138,7 @@ def svg_of(
         for k, unit in enumerate(scene.units)
     ]
     edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
-    plan = layout([box.size for box in boxes], edges, rankdir)
+    plan = layout([box.size for box in boxes], edges, rankdir, layers)
     width, height, notice = plan.width, plan.height, []
     if not scene.is_complete:
         text = readable(scene.notice)

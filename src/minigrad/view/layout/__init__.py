@@ -28,13 +28,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .layers import build
+from .layers import Layers, build
 from .ordering import improve
 from .placing import place, ports
 from .ranks import assign
 from .routing import curve, level_of, strips, tracks
 
-__all__ = ["Layout", "Point", "layout"]
+__all__ = ["Layers", "Layout", "Point", "in_layers", "layout"]
 
 MARGIN = 8.0  # px, all round
 
@@ -56,13 +56,24 @@ class Layout:
     routes: tuple[tuple[Point, ...], ...]  # start, then control, control, end for each segment
 
 
+def in_layers(boxes: int, edges: Sequence[tuple[int, int]]) -> Layers:
+    """Put boxes into layers and each layer into order: most of the work, whatever the sizes."""
+    graph = build(assign(boxes, edges), edges)
+    improve(graph)
+    return graph
+
+
 def layout(
-    sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], rankdir: str = "LR"
+    sizes: Sequence[tuple[float, float]],
+    edges: Sequence[tuple[int, int]],
+    rankdir: str = "LR",
+    layers: Layers | None = None,
 ) -> Layout:
     """Place boxes and route edges: from left to right ("LR") or from top to bottom ("TB").
 
     `sizes` has the (width, height) of each box, `edges` the numbers of (source, target): the
     operand and its user, which is drawn after it. Two edges between the same boxes are two lines.
+    Who draws one graph in both directions makes its `layers` once, by `in_layers`.
     """
     if rankdir not in ("LR", "TB"):
         raise ValueError(
@@ -73,8 +84,7 @@ def layout(
     deep = [height if flip else width for width, height in sizes]
     tall = [width if flip else height for width, height in sizes]
 
-    graph = build(assign(len(sizes), edges), edges)
-    improve(graph)
+    graph = layers or in_layers(len(sizes), edges)
     around = tracks(graph, edges)
     offsets = ports(graph, tall, edges, {edge: track[0] for edge, track in around.items()})
     middle = place(graph, tall, offsets)
