@@ -37,8 +37,9 @@ FLAGS = [
 LIMIT_MS = 50.0
 
 MEASURE = """async ([kind, moves]) => {
-  const slider = document.querySelector('[data-player="slider"]');
-  const units = [...document.querySelectorAll("[data-unit]")];
+  const root = document.querySelector("minigrad-player").shadowRoot;
+  const slider = root.querySelector('[data-player="slider"]');
+  const units = [...root.querySelectorAll("[data-unit]")];
   const last = Number(slider.max);
   let seed = 1;
   const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
@@ -55,7 +56,7 @@ MEASURE = """async ([kind, moves]) => {
     await new Promise(requestAnimationFrame);
     const begun = performance.now();
     acts[kind](k);
-    document.querySelector("svg.mg").getBoundingClientRect();
+    root.querySelector("svg.mg").getBoundingClientRect();
     script.push(performance.now() - begun);
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     screen.push(performance.now() - begun);

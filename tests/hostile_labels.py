@@ -200,30 +200,45 @@ def by_graphviz(count, seed) -> Counts:
 # ---- a browser ----------------------------------------------------------------------
 
 
-def by_chromium(count, seed, folder) -> Counts:
-    """Have labels shown by a browser that is on the PATH, in the page of the player."""
+LOOK = """(strangers) => {
+  const { shadowRoot } = document.querySelector("minigrad-player");
+  const inside = [...shadowRoot.querySelectorAll("*")];
+  const isOurs = (element) => element.dataset.player && strangers.includes(element.localName);
+  const isOdd = (element) => strangers.includes(element.localName)
+    || [...element.attributes].some(({ name }) => name.startsWith("on"));
+  return {
+    scripts: document.scripts.length + shadowRoot.querySelectorAll("script").length,
+    texts: [...shadowRoot.querySelectorAll("text")].map((text) => text.textContent),
+    strangers: [...document.querySelectorAll("*"), ...inside]
+      .filter((element) => isOdd(element) && !isOurs(element)).map((element) => element.localName),
+  };
+}"""
+
+
+def by_chromium(count, seed, folder, browser=None) -> Counts:
+    """Have labels shown by a browser, in the page of the player."""
+    if browser is None:
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as playwright:
+            chromium = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+            return by_chromium(count, seed, folder, chromium)
     counts = Counts()
     path = Path(folder) / "play.html"
+    page = browser.new_page()
     for made in batches(labels(count, seed)):
-        root = minigrad.sum([Value(2.0, label=label) for label in made])
-        view.to_html(root, path)
-        done = subprocess.run(
-            [
-                *(find_chromium(), *FLAGS, "--headless", "--dump-dom"),
-                *(f"--user-data-dir={folder}/profile", path.as_uri()),
-            ],
-            capture_output=True,
-            timeout=300,
-            check=False,
-        )
+        view.to_html(minigrad.sum([Value(2.0, label=label) for label in made]), path)
+        page.goto(path.as_uri())
+        page.wait_for_selector("main[data-ready=yes]")
+        found = page.evaluate(LOOK, [*Page.STRANGERS])
         counts.labels += len(made)
         counts.pictures += 1
-        page = Page(done.stdout.decode())
-        if page.scripts != 2 or page.strangers:
-            counts.failures.append(f"the page has {page.scripts} scripts and {page.strangers}")
+        if found["scripts"] != 2 or found["strangers"]:
+            counts.failures.append(f"{found['scripts']} scripts and {found['strangers']}")
         counts.failures += [
             f"{label!r} is not among the texts"
             for label in made
-            if label and short(label) not in page.texts
+            if label and short(label) not in found["texts"]
         ]
+    page.close()
     return counts

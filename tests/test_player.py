@@ -1,4 +1,4 @@
-"""The step player: its frames, its page, and both in a real browser."""
+"""The step player: its rows and its page. What a browser makes of them: test_player_browser.py."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import hashlib
 import html.parser
 import json
 import re
-from pathlib import Path
+import zlib
 
 import pytest
-from conftest import absent, find_chromium, oracle
-from hostile_labels import HARD, by_chromium
+from hostile_labels import HARD
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import GRAPHS, diamond, named, neuron
 
 import minigrad
-from minigrad import Value, nn, play, to_html
+from minigrad import Value, play, to_html, view
+from minigrad.calculus.faults import FAULTS
 from minigrad.core.names import brief, readable, width_of
 from minigrad.view.from_graph import scene_of
 from minigrad.view.player.frames import play_of, widths_of
+from minigrad.view.player.page import words
 
 
 def frames(root):
@@ -52,68 +53,87 @@ class Page(html.parser.HTMLParser):
 
     @property
     def play(self):
-        return json.loads(self.contents["script", "application/json"])
+        return json.loads(self.contents["script", "application/json"])["play"]
 
 
 # ---- frames -------------------------------------------------------------------------------------
+
+# Units of the diamond: 0 a, 1 b, 2 a*b, 3 c, 4 +, 5 a-c, 6 L. Arrows: 0 a→a*b, 1 b→a*b, 2 a*b→+,
+# 3 c→+, 4 a→a-c, 5 c→a-c, 6 +→L, 7 (a-c)→L.
 
 
 @pytest.mark.smoke
 def test_the_play_of_the_diamond():
     play = frames(diamond())
-    assert [frame["text"] for frame in play["forward"]] == [
-        "Step forward to work out the rest.",
-        "a*b: 2*3 = 6",
-        "+: 6+4 = 10",
-        "a-c: 2-4 = -2",
-        "L: 10*(-2) = -20",
+    assert play["forward"] == [
+        [2, "a*b: 2*3 = ", "6"],
+        [4, "+: 6+4 = ", "10"],
+        [5, "a-c: 2-4 = ", "-2"],
+        [6, "L: 10*(-2) = ", "-20"],
     ]
-    assert [frame["text"] for frame in play["right"]] == [
-        "L.grad = 1",
-        "(+).grad: 0 + (-2) = -2",
-        "(a-c).grad: 0 + 10 = 10",
-        "a.grad: 0 + 10 = 10",
-        "c.grad: 0 + (-10) = -10",
-        "(a*b).grad: 0 + (-2) = -2",
-        "c.grad: -10 + (-2) = -12",
-        "a.grad: 10 + (-6) = 4",
-        "b.grad: 0 + (-4) = -4",
-        "Point at a variable to see its paths.",
+    slopes = ["3", "2", "1", "1", "1", "-1", "-2", "10"]
+    assert [local for _, _, local in play["arrows"]] == slopes
+    assert run(play, "")["rows"] == [
+        [6, "-2", "-2"],
+        [7, "10", "10"],
+        [4, "10", "10"],
+        [5, "-10", "-10"],
+        [2, "-2", "-2"],
+        [3, "-2", "-12"],
+        [0, "-6", "4"],
+        [1, "-4", "-4"],
     ]
-    assert play["broken"][7]["text"] == "a.grad = -6 ≠ 4"
-    assert play["broken"][7]["note"] == "local derivative 3 × grad -2 = -6; 10 is lost"
-    assert play["broken"][-1]["text"] == "a -6 ≠ 4, c -2 ≠ -12"
-    assert play["right"][7]["asked"] == "a.grad: 10 + ? = ?"
-    assert "-6" not in play["right"][7]["asked"] + play["right"][7]["asked_note"]
+    assert (play["title"], play["value"]) == ("L", "-20")
+
+
+def run(play, name):
+    (found,) = [run for run in play["runs"] if run["name"] == name]
+    return found
+
+
+def test_the_famous_bug_in_the_diamond():
+    found = run(frames(diamond()), "overwrite")
+    assert found["rows"][5:7] == [[3, "-2", "-2", "-12", 0, 1], [0, "-6", "-6", "4", 0, 1]]
+    assert found["wrong"] == [[0, "-6", "4"], [3, "-2", "-12"]]
+    assert found["begins"] == [[6, "1"]]
+
+
+def test_another_local_derivative_is_told():
+    # The derivative of a*b with respect to a is taken to be a: 2 instead of 3, times 10.
+    rows = run(frames(diamond()), "mul_own")["rows"]
+    assert rows[0] == [6, "10", "10", "-2", "10"]
+    assert [row[2:5] for row in rows if row[0] == 0] == [["18", "4", "2"]]
+
+
+def test_a_second_pass_is_played_where_the_first_goes_well():
+    found = run(frames(diamond()), "stale_interior")
+    assert [0, "4"] in found["first"]
+    assert [0, "6"] in found["kept"]
+    assert [0, "6", "8"] in found["wrong"]
 
 
 @pytest.mark.parametrize("make", GRAPHS.values())
-def test_both_runs_go_along_the_same_arrows(make):
+def test_every_fault_is_there_and_harmless_ones_have_no_rows(make):
     play = frames(make())
-    assert len(play["right"]) == len(play["broken"])
-    for one, other in zip(play["right"][:-1], play["broken"][:-1], strict=True):
-        assert (one["units"], one["target"], one["arrows"]) == (
-            other["units"],
-            other["target"],
-            other["arrows"],
-        )
+    assert {found["name"] for found in play["runs"]} == {"", *FAULTS}
+    for found in play["runs"][1:]:
+        assert found["says"] == FAULTS[found["name"]]
+        assert ("rows" in found) == ("wrong" in found)
 
 
 @pytest.mark.parametrize("make", GRAPHS.values())
 def test_the_last_frame_has_the_engines_numbers(make):
     root = make()
     play = frames(root)
-    shown = {}
-    for frame in play["forward"] + play["right"]:
-        for change in frame["changes"]:
-            shown[change["unit"], change["field"]] = change["text"]
+    data = {unit: text for unit, _, text in play["forward"]}
+    grads = {play["arrows"][arrow][0]: after for arrow, _, after in play["runs"][0]["rows"]}
     root.backward()
-    for k, unit in enumerate(scene_of(root).units):
-        if unit.op:
-            assert shown[k, "data"] == f"data {brief(unit.data.low)}"
-        else:
-            assert play["units"][k]["data"] == f"data {brief(unit.data.low)}"
-        assert shown[k, "grad"] == f"grad {brief(unit.grad.low)}"
+    units = scene_of(root).units
+    for k, unit in enumerate(units):
+        assert data.get(k, play["units"][k]["data"]) == brief(unit.data.low)
+        assert play["units"][k]["grad"] == brief(unit.grad.low)
+        assert grads.get(k, "1") == brief(unit.grad.low)
+    assert len(units) - 1 not in grads  # the result has its 1 from the seed
 
 
 def test_playing_leaves_the_gradients_alone():
@@ -124,26 +144,19 @@ def test_playing_leaves_the_gradients_alone():
     assert {label: node.grad for label, node in named(root).items()} == before
 
 
-def test_cells_are_wide_enough_for_every_frame():
+def test_cells_are_wide_enough_for_every_right_number():
     play = frames(diamond())
-    widths = widths_of(play)
-    assert widths == [
-        (len(f"data {data}"), len(grad))
-        for data, grad in [
-            (2, "grad -6 ≠ 4"), (3, "grad -4"), (6, "grad -2"), (4, "grad -2 ≠ -12"),
-            (10, "grad -2"), (-2, "grad 10"), (-20, "grad 0"),
-        ]
-    ]  # fmt: skip
+    data, grads = zip(*widths_of(play), strict=True)
+    assert data == tuple(len(f"data {number}") for number in (2, 3, 6, 4, 10, -2, -20))
+    for needed, columns in zip(("10", "-4", "-2", "-12", "-2", "10", "1"), grads, strict=True):
+        assert len(f"grad {needed}") <= columns <= len(f"grad {needed}") + 1
+    assert [unit["columns"] for unit in play["units"]] == [*grads]
 
 
 def test_paths_of_each_unit():
-    paths = frames(diamond())["units"][0]["paths"]
-    assert paths == {
-        "name": "a",
-        "gradient": "4",
-        "count": "2 paths",
-        "terms": [["10", "1 · 10", "a → a-c → L"], ["-6", "3 · 1 · -2", "a → a*b → + → L"]],
-    }
+    a = frames(diamond())["units"][0]
+    assert (a["name"], a["grad"], a["count"]) == ("a", "4", "2")
+    assert a["terms"] == [["10", [4, 7]], ["-6", [0, 2, 6]]]  # a → a-c → L, a → a*b → + → L
 
 
 def test_more_paths_than_are_listed():
@@ -151,8 +164,84 @@ def test_more_paths_than_are_listed():
     y = x
     for _ in range(10):
         y = y + y
-    terms = frames(y)["units"][0]["paths"]["terms"]
-    assert terms[-1] == ["1018", "1,018 more paths", ""]
+    unit = frames(y)["units"][0]
+    assert (unit["count"], unit["rest"]) == ("1,024", ["1018", "1,018"])
+    for _ in range(250):
+        y = y + y
+    assert frames(y)["units"][0]["count"] == "≈ 1.85e78"  # 2**260
+
+
+def test_hand_written_rules_with_an_operand_given_twice():
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    product = Value(a.data * a.data * b.data, (a, a, b), "a²b")
+
+    def rule():
+        a.grad += 2 * a.data * b.data * product.grad
+        b.grad += a.data**2 * product.grad
+
+    product._backward = rule
+    play = frames(product)
+    assert play["arrows"] == [[0, 2, "12"], [0, 2, None], [1, 2, "4"]]
+    assert play["runs"][0]["rows"] == [[0, "12", "12"], [2, "4", "4"]]
+    assert [unit["terms"] for unit in play["units"][:2]] == [[["12", [0]]], [["4", [2]]]]
+    assert play["units"][2]["byHand"]
+
+
+@pytest.mark.parametrize(
+    ("start", "frame"), [(0, 0), (14, 14), ("forward", 1), ("backward", 5), ("end", 14)]
+)
+def test_where_it_opens(start, frame):
+    assert f'start="{frame}"' in play(diamond(), start=start).html or not frame
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"start": 15}, ValueError, "start=15: give the number of a step, 0 to 14, or 'forward'"),
+        ({"start": "middle"}, ValueError, "start='middle'"),
+        ({"start": True}, ValueError, "start=True"),
+        ({"lang": "fr"}, ValueError, "play: lang='fr'; choose of en, es."),
+        ({"theme": "blue"}, ValueError, "choose of auto, light, dark."),
+        ({"fault": "typo"}, ValueError, "fault='typo'; choose of overwrite,"),
+        ({"colour": 1}, TypeError, "play: there is no option 'colour'; the options are start,"),
+        ({"rankdir": "RL"}, ValueError, "rankdir='RL'; write 'auto', as the window suggests, 'LR'"),
+    ],
+)
+def test_other_options_are_refused_in_words(options, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        play(diamond(), **options)
+
+
+def test_lists_of_values():
+    with pytest.raises(ValueError, match="the list is empty; give it the Values to look at"):
+        play([])
+    with pytest.raises(TypeError, match="play: got float; give it the Value to look at"):
+        play([diamond(), 2.0])
+    page = check_harmless(play([diamond(), neuron()]).html, players=2)
+    assert page.tags.count("minigrad-player") == 2
+    assert page.contents["title", ""].startswith("minigrad: L, o")
+
+
+def test_the_words_are_the_same_in_every_language():
+    english, spanish = words()["en"], words()["es"]
+    assert set(spanish) - set(english) == {f"fault {name}" for name in FAULTS}
+    assert set(english) <= set(spanish)
+    for key, text in english.items():
+        assert sorted(re.findall(r"{\w+}", text)) == sorted(re.findall(r"{\w+}", spanish[key]))
+        assert not set(text) & set('<>&"')  # they go into markup as they are
+        assert not set(spanish[key]) & set('<>&"')
+
+
+def test_parts_for_a_page_of_ones_own():
+    element = view.player_element(diamond(), id="first", start="end", lang="es")
+    assert element.startswith('<minigrad-player id="first" start="14" lang="es">')
+    assert "customElements.define" in view.player_script()
+    payload = view.player_payload(diamond())
+    assert json.loads(json.dumps(payload)) == payload
+    for picture in payload["pictures"].values():
+        assert zlib.decompress(base64.b64decode(picture)).startswith(b"<svg ")
+    with pytest.raises(ValueError, match="too many nodes to step through"):
+        view.player_element(minigrad.sum([Value(1.0) * k for k in range(400)]))
 
 
 # ---- the page -----------------------------------------------------------------------------------
@@ -171,9 +260,9 @@ def test_the_policy_allows_what_is_in_the_page_and_nothing_else():
     assert set(allowed) == {"default-src", "style-src", "script-src", "base-uri", "form-action"}
 
 
-def check_harmless(text):
+def check_harmless(text, players=1):
     page = Page(text)
-    assert page.tags.count("script") <= 2
+    assert page.tags.count("script") <= players + 1
     for name, value in page.attributes:
         assert not name.startswith("on")
         assert name not in ("src", "href", "action", "style", "background")
@@ -187,7 +276,7 @@ def check_labels(labels):
     root = minigrad.sum([Value(2.0, label=label) for label in labels])
     page = check_harmless(play(root).html)
     units = page.play["units"][:-1]
-    assert [unit["label"] for unit in units] == labels  # as they were given
+    assert [unit["labelled"] for unit in units] == [bool(label) for label in labels]
     assert [unit["name"] for unit in units] == [readable(label) or "2" for label in labels]
     cells = [text for (tag, _), text in page.texts if tag == "text"]
     for label in labels:
@@ -223,6 +312,8 @@ def test_large_graphs_get_a_still_picture():
     assert "tabindex" not in text  # nothing to press where nothing happens
     assert "<title>x, data 0.5, grad 0</title>" not in text  # far away, and cut
     assert text.count("<title>") == 502  # the page's, the picture's, and one for each unit
+    still = play(y, "TB").html
+    assert still.count("<title>") == 502
 
 
 def test_the_file_is_written_whole(tmp_path):
@@ -244,363 +335,3 @@ def test_in_a_notebook_the_page_is_in_a_frame_of_its_own():
     assert attributes["srcdoc"] == player.html
     assert attributes["sandbox"] == "allow-scripts"
     assert "save" in repr(player)
-
-
-# ---- in a real browser --------------------------------------------------------------------------
-
-
-class Window:
-    """A page in the browser, and everything that it complained of or asked for."""
-
-    def __init__(self, page):
-        self.page, self.complaints, self.requests = page, [], []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-
-    def open(self, path):
-        self.page.goto(path.as_uri())
-        self.page.wait_for_selector("main[data-ready=yes]")
-        return self
-
-    def text(self, name):
-        return self.page.text_content(f'[data-player="{name}"]')
-
-    def click(self, name):
-        self.page.click(f'[data-player="{name}"]')
-
-    def press(self, *keys):
-        for key in keys:
-            self.page.keyboard.press(key)
-
-    def unit(self, k, field):
-        return self.page.text_content(f'[data-unit="{k}"] .mg-{field}')
-
-    def with_class(self, name):
-        found = self.page.query_selector_all(f"[data-unit].{name}, [data-arrow].{name}")
-        return {e.get_attribute("data-unit") or "→" + e.get_attribute("data-arrow") for e in found}
-
-    def scrub(self, frame):
-        self.page.eval_on_selector(
-            '[data-player="slider"]',
-            "(s, k) => { s.value = k; s.dispatchEvent(new Event('input')) }",
-            frame,
-        )
-
-
-@pytest.fixture
-def window(chromium, tmp_path):
-    """Open a graph's exported page; at the end there must be no complaint and no request."""
-    context = chromium.new_context(viewport={"width": 1200, "height": 700})
-    window = Window(context.new_page())
-
-    def show(root):
-        to_html(root, tmp_path / "play.html")
-        return window.open(tmp_path / "play.html")
-
-    yield show
-    assert window.complaints == []
-    assert all(url.startswith("file://") and url.endswith("play.html") for url in window.requests)
-    assert len(window.requests) >= 1
-    context.close()
-
-
-# Units of the diamond: 0 a, 1 b, 2 a*b, 3 c, 4 +, 5 a-c, 6 L. Frames: 0 start, 1-4 forward,
-# 5 seed, 6-13 backward, 14 the end.
-
-
-@pytest.mark.browser
-def test_stepping_through_the_diamond(window):
-    page = window(diamond())
-    assert page.text("count") == "0 / 14"
-    assert page.unit(2, "data") == "data"
-    page.click("forward")
-    assert page.text("text") == "a*b: 2*3 = 6"
-    assert page.unit(2, "data") == "data 6"
-    assert page.with_class("is-active") == {"2", "→0", "→1"}
-    for _ in range(11):
-        page.click("forward")
-    assert page.text("text") == "a.grad: 10 + (-6) = 4"
-    assert page.text("note") == "local derivative 3 × grad -2 = -6"
-    assert page.unit(0, "grad") == "grad 4"
-    assert page.with_class("is-active") == {"2", "→0"}
-    assert page.with_class("is-target") == {"0"}
-    page.click("back")
-    assert page.unit(0, "grad") == "grad 10"
-    page.click("last")
-    assert page.text("count") == "14 / 14"
-    assert [page.unit(k, "grad") for k in (0, 1, 3)] == ["grad 4", "grad -4", "grad -12"]
-    page.click("first")
-    assert [page.unit(k, "grad") for k in (0, 1, 3)] == ["grad 0"] * 3
-    assert page.unit(6, "data") == "data"
-
-
-@pytest.mark.browser
-def test_stepping_through_the_neuron(window):
-    o = neuron()
-    page = window(o)
-    page.press("End")
-    o.backward()
-    for k, unit in enumerate(scene_of(o).units):
-        assert page.unit(k, "data") == f"data {brief(unit.data.low)}"
-        assert page.unit(k, "grad") == f"grad {brief(unit.grad.low)}"
-    labels = [unit.label for unit in scene_of(o).units]
-    page.page.hover(f'[data-unit="{labels.index("w1")}"]')
-    assert page.text("paths-head") == "w1: gradient 1, the sum of 1 path"
-    assert page.text("paths-terms") == "12 · 1 · 1 · 0.5w1 → x1*w1 → x1*w1 + x2*w2 → n → o"
-
-
-@pytest.mark.browser
-def test_scrubbing_shows_the_same_as_stepping(window):
-    page = window(diamond())
-    stepped = []
-    for _ in range(15):
-        stepped.append([(page.unit(k, "data"), page.unit(k, "grad")) for k in range(7)])
-        page.press("ArrowRight")
-    for frame in (14, 3, 12, 0, 7, 13, 6, 1):
-        page.scrub(frame)
-        shown = [(page.unit(k, "data"), page.unit(k, "grad")) for k in range(7)]
-        assert shown == stepped[frame]
-        assert page.text("count") == f"{frame} / 14"
-
-
-@pytest.mark.browser
-def test_the_keyboard(window):
-    page = window(diamond())
-    page.press("ArrowRight", "ArrowRight", "ArrowLeft")
-    assert page.text("count") == "1 / 14"
-    page.press("End")
-    assert page.text("count") == "14 / 14"
-    page.press("Home")
-    assert page.text("count") == "0 / 14"
-    page.press("b")
-    assert page.page.is_checked('[data-player="broken"]')
-    page.press("b", "p")
-    assert page.page.is_checked('[data-player="predict"]')
-    page.page.focus('[data-player="slider"]')
-    page.press("ArrowRight", "ArrowRight")  # the slider's own keys: one step each, not two
-    assert page.text("count") == "2 / 14"
-    page.page.focus('[data-player="forward"]')
-    page.press("Enter", " ")
-    assert page.text("count") == "4 / 14"
-
-
-@pytest.mark.browser
-def test_playing_and_pausing(window):
-    page = window(diamond())
-    page.page.clock.install()
-    page.click("play")
-    assert page.page.get_attribute('[data-player="play"]', "aria-label") == "Pause"
-    assert page.page.get_attribute('[data-player="caption"]', "aria-live") == "off"
-    page.page.clock.run_for(3000)
-    assert page.text("count") == "3 / 14"
-    page.press(" ")  # the button has the focus: it is clicked
-    page.page.clock.run_for(3000)
-    assert page.text("count") == "3 / 14"
-    assert page.page.get_attribute('[data-player="caption"]', "aria-live") == "polite"
-    page.click("play")
-    page.page.clock.run_for(60_000)
-    assert page.text("count") == "14 / 14"
-    assert page.page.get_attribute('[data-player="play"]', "aria-label") == "Play"
-    page.click("play")  # from the start again
-    assert page.text("count") == "0 / 14"
-    page.page.select_option('[data-player="speed"]', "10")
-    page.page.clock.run_for(900)
-    assert page.text("count") == "10 / 14"
-
-
-@pytest.mark.browser
-def test_hovering_and_focusing_a_variable(window):
-    page = window(diamond())
-    page.press("End")
-    page.page.hover('[data-unit="0"]')
-    assert page.text("paths-head") == "a: gradient 4, the sum of 2 paths"
-    rows = page.page.query_selector_all('[data-player="paths-terms"] tr')
-    assert [row.inner_text().split("\t") for row in rows] == [
-        ["10", "1 · 10", "a → a-c → L"],
-        ["-6", "3 · 1 · -2", "a → a*b → + → L"],
-    ]
-    # a, a*b, +, a-c and L, and the arrows between them; not b, not c.
-    on_path = {"0", "2", "4", "5", "6", "→0", "→2", "→4", "→6", "→7"}
-    assert page.with_class("on-path") == on_path
-    page.page.mouse.move(5, 690)
-    assert page.with_class("on-path") == set()
-    assert not page.page.is_visible('[data-player="paths"]')
-    page.page.focus('[data-unit="3"]')
-    assert page.text("paths-head") == "c: gradient -12, the sum of 2 paths"
-    assert page.page.get_attribute('[data-unit="3"]', "aria-label") == "c, data 4, grad -12"
-
-
-@pytest.mark.browser
-def test_the_switch_replays_the_pass_broken(window):
-    page = window(diamond())
-    page.scrub(12)
-    page.click("broken")
-    assert page.text("text") == "a.grad = -6 ≠ 4"
-    assert page.unit(0, "grad") == "grad -6 ≠ 4"
-    assert page.with_class("is-wrong") == {"0", "3"}
-    page.scrub(11)
-    assert page.unit(0, "grad") == "grad 10"
-    assert page.with_class("is-wrong") == {"3"}
-    page.press("End")
-    assert page.text("text") == "a -6 ≠ 4, c -2 ≠ -12"
-    assert [page.unit(k, "grad") for k in (0, 1, 3)] == [
-        "grad -6 ≠ 4",
-        "grad -4",
-        "grad -2 ≠ -12",
-    ]
-    page.click("broken")
-    assert page.with_class("is-wrong") == set()
-    assert page.unit(0, "grad") == "grad 4"
-
-
-@pytest.mark.browser
-def test_predicting(window):
-    page = window(diamond())
-    page.scrub(11)
-    page.click("predict")
-    assert page.text("text") == "c.grad: -10 + (-2) = -12"  # what is there is not asked for
-    page.press("ArrowRight")
-    assert page.text("text") == "a.grad: 10 + ? = ?"
-    assert page.text("note") == "local derivative 3 × grad -2 = ?"
-    assert page.unit(0, "grad") == "grad ?"
-    page.page.hover('[data-unit="0"]')
-    assert page.text("paths-head") == "a: gradient ?, the sum of 2 paths"
-    page.click("reveal")
-    assert page.text("text") == "a.grad: 10 + (-6) = 4"
-    assert page.unit(0, "grad") == "grad 4"
-    assert not page.page.is_visible('[data-player="reveal"]')
-    focused = page.page.evaluate("document.activeElement.dataset.player")
-    assert focused == "forward"  # not lost with the button that went away
-    page.page.evaluate("document.activeElement.blur()")
-    page.press("ArrowRight")
-    assert page.unit(1, "grad") == "grad ?"
-    assert page.unit(0, "grad") == "grad 4"
-    page.press("Enter")
-    assert page.unit(1, "grad") == "grad -4"
-    assert not page.page.is_visible('[data-player="value"]')  # the heading does not tell either
-    page.press("Home", "ArrowRight")
-    assert page.text("text") == "a*b: 2*3 = ?"
-    assert page.unit(2, "data") == "data ?"
-    page.page.focus('[data-unit="0"]')
-    page.press("p")
-    assert page.unit(2, "data") == "data 6"
-    assert page.text("paths-head") == "a: gradient 4, the sum of 2 paths"
-    page.press("p")  # while the panel is open
-    assert page.text("paths-head") == "a: gradient ?, the sum of 2 paths"
-    assert page.page.text_content("h1 > span") == " = -20"
-
-
-@pytest.mark.browser
-def test_every_control_has_a_name_and_can_be_reached(window):
-    page = window(diamond())
-    names = []
-    for _ in range(10 + 7):
-        page.press("Tab")
-        names.append(
-            page.page.evaluate(
-                "(document.activeElement.getAttribute('aria-label')"
-                " || document.activeElement.closest('label').textContent)"
-                ".trim().replace(/\\s+/g, ' ')"
-            )
-        )
-    assert names[:6] == ["First step", "Step back", "Play", "Step forward", "Last step", "Step"]
-    assert names[6:9] == ["break it: = for +=", "predict", "fit"]
-    assert names[9].startswith("speed")
-    assert names[10] == "a, data 2, grad 0"
-    assert all(names)
-
-
-@pytest.mark.browser
-def test_what_happens_is_in_sight(window):
-    page = window(nn.MLP(2, [4, 4, 1], seed=1)([1.0, -2.0]))
-    last = int(page.text("count").split("/")[1])
-    inside = """([stage, units]) => {
-        const frame = stage.getBoundingClientRect();
-        return units.every((unit) => {
-            const box = unit.getBoundingClientRect();
-            return box.left >= frame.left && box.right <= frame.right;
-        });
-    }"""
-    stage = page.page.query_selector('[data-player="stage"]')
-    for frame in range(1, last, 7):
-        page.scrub(frame)
-        units = page.page.query_selector_all("[data-unit].is-active, [data-unit].is-target")
-        assert page.page.evaluate(inside, [stage, units])
-    page.press("Home")
-    page.page.check('[data-player="fit"]')
-    assert page.page.evaluate("(s) => s.scrollWidth <= s.clientWidth", stage)
-
-
-@pytest.mark.browser
-def test_hard_labels_in_the_browser(window):
-    total = Value(0.0, label="start")
-    for label in HARD:
-        total = total + Value(1.0, label=label)
-    page = window(total)
-    page.press("End")
-    shown = page.page.eval_on_selector_all(
-        ".mg-leaf ~ .mg-text:first-of-type", "all => all.map(e => e.textContent)"
-    )
-    wanted = [readable(label) for label in HARD if label]
-    assert [text for text in wanted if len(text) <= 60 and text not in shown] == []
-    assert page.page.evaluate("document.scripts.length") == 2
-
-
-@pytest.mark.browser
-def test_made_up_labels_in_the_browser(tmp_path):
-    if find_chromium() is None:
-        absent("no Chromium on the PATH; install it, or set MINIGRAD_BROWSER to its path")
-    counts = by_chromium(100, seed=1, folder=tmp_path)
-    assert counts.failures == []
-    assert (counts.labels, counts.pictures) == (100, 2)
-
-
-@pytest.mark.browser
-def test_reduced_motion_and_dark_scheme(chromium, tmp_path):
-    to_html(diamond(), tmp_path / "play.html")
-    styles = {}
-    for motion, scheme in (("reduce", "dark"), ("no-preference", "light")):
-        context = chromium.new_context(reduced_motion=motion, color_scheme=scheme)
-        page = Window(context.new_page()).open(tmp_path / "play.html").page
-        styles[scheme] = (
-            page.eval_on_selector(".mg-unit", "e => getComputedStyle(e).transitionDuration"),
-            page.eval_on_selector(".mg-paper", "e => getComputedStyle(e).fill"),
-        )
-        context.close()
-    assert styles == {"dark": ("0s", "rgb(20, 24, 29)"), "light": ("0.12s", "rgb(255, 255, 255)")}
-
-
-@pytest.mark.browser
-def test_a_notebook_exported_and_opened_without_a_network(chromium, tmp_path):
-    """nbconvert runs a notebook that shows a Value, draw_dot and the player, and writes a page."""
-    nbconvert, nbformat = oracle("nbconvert"), oracle("nbformat")
-    execute = oracle("nbconvert.preprocessors").ExecutePreprocessor
-    source = (
-        Path(__file__).with_name("pictures.py").read_text(encoding="utf-8").split("GRAPHS =")[0]
-    )
-    cells = [
-        source.replace("Path(__file__)", "Path('.')") + "\nroot = diamond()\nroot.backward()",
-        "root",
-        "draw_dot(root)",
-        "from minigrad import play\nplay(root)",
-    ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    execute(timeout=120).preprocess(notebook, {"metadata": {"path": str(tmp_path)}})
-    bundle = notebook.cells[1].outputs[0].data
-    assert bundle["text/plain"] == "Value(data=-20.0)"
-    assert bundle["image/svg+xml"].startswith("<svg")
-    page, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
-    (tmp_path / "notebook.html").write_text(page, encoding="utf-8")
-    context = chromium.new_context(offline=True)
-    window = context.new_page()
-    complaints = []
-    window.on("pageerror", lambda error: complaints.append(str(error)))
-    window.goto((tmp_path / "notebook.html").as_uri())
-    frame = window.wait_for_selector("iframe").content_frame()
-    frame.wait_for_selector("main[data-ready=yes]")
-    frame.click('[data-player="last"]')
-    assert frame.text_content('[data-unit="0"] .mg-grad') == "grad 4"
-    assert window.locator("svg.mg").count() + window.locator("img[src^='data:image/svg']").count()
-    assert complaints == []
-    context.close()

@@ -67,7 +67,11 @@ def test_two_passes_where_one_alone_goes_well():
     assert wrong(root, "stale_interior")["a"] == (4.0 + 20.0 - 18.0, 8.0)
     found = replay(root, BY_NAME["stale_interior"], steps(root))
     leaves = named(root)
-    assert {node.label: grad for node, grad in found.kept} == {"a": 4.0, "b": -4.0, "c": -12.0}
+    assert {node.label: (grad, after) for node, grad, after in found.kept} == {
+        "a": (4.0, 6.0),
+        "b": (-4.0, -16.0),
+        "c": (-12.0, -36.0),
+    }
     assert dict(found.first)[leaves["a"]] == 4.0
     assert [brief(grad) for node, grad in found.begins if not node.label] == ["-2", "-2", "10"]
 

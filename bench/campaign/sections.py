@@ -323,6 +323,8 @@ def _labels_in_graphviz(engine: str, seeds: range) -> Tally:
 def _browser() -> str:
     from conftest import find_chromium
 
+    if find_spec("playwright") is None:
+        return "Playwright"
     return "" if find_chromium() else "a Chromium"
 
 

@@ -45,8 +45,22 @@ class BrokenPass:
     counts_once: bool = False
     # Set the grads that the pass begins with; return those to add when it is over.
     begin: Callable[[list[Value], Grads], Grads] = lambda order, previous_grads: previous_grads
+    # The row of the op table that `overwrites` and `local` are about; empty: all of them.
+    only_in: str = ""
     # Whether one pass alone goes well, and only the second over the same graph does not.
     needs_two: bool = False
+
+    def concerns(self, node: Value) -> bool:
+        """Whether the rules of this node may be other than right."""
+        return not self.only_in or _name(node) == self.only_in
+
+    def replaces(self, node: Value) -> bool:
+        """Whether what this node contributes replaces what was there."""
+        return self.overwrites(node) and self.concerns(node)
+
+    def slope(self, node: Value, position: int, right: float) -> float:
+        """Return what a local derivative is taken to be."""
+        return self.local(node, position, right) if self.concerns(node) else right
 
 
 def _name(node: Value) -> str:
@@ -54,8 +68,8 @@ def _name(node: Value) -> str:
     return TABLE[node._code].name if node._code else ""
 
 
-def _in(name: str) -> Callable[[Value], bool]:
-    return lambda node: _name(node) == name
+def _always(node: Value) -> bool:
+    return True
 
 
 def _same_operands(node: Value) -> bool:
@@ -115,12 +129,6 @@ def _stale(order: list[Value], previous_grads: Grads) -> Grads:
     return leaves
 
 
-def _for(name: str, wrong: Local) -> Local:
-    return lambda node, position, local: (
-        wrong(node, position, local) if _name(node) == name else local
-    )
-
-
 def _own_operand(node: Value, position: int, local: float) -> float:
     number: float = node._operands[position].data
     return number
@@ -134,10 +142,10 @@ def _exponent_not_lowered(node: Value, position: int, local: float) -> float:
 
 
 ROWS = (
-    BrokenPass("overwrite", "= instead of += in every operation", overwrites=lambda node: True),
-    BrokenPass("overwrite_add", "= instead of += in +", overwrites=_in("add")),
-    BrokenPass("overwrite_mul", "= instead of += in *", overwrites=_in("mul")),
-    BrokenPass("overwrite_tanh", "= instead of += in tanh", overwrites=_in("tanh")),
+    BrokenPass("overwrite", "= instead of += in every operation", overwrites=_always),
+    BrokenPass("overwrite_add", "= instead of += in +", overwrites=_always, only_in="add"),
+    BrokenPass("overwrite_mul", "= instead of += in *", overwrites=_always, only_in="mul"),
+    BrokenPass("overwrite_tanh", "= instead of += in tanh", overwrites=_always, only_in="tanh"),
     BrokenPass("same_object", "= instead of += where both operands are the same Value",
                overwrites=_same_operands),
     BrokenPass("forward_order", "nodes run from the leaves to the result",
@@ -158,19 +166,19 @@ ROWS = (
     BrokenPass("zeroing", "backward() sets all grads to zero first: nothing adds up over calls",
                begin=lambda order, previous_grads: [], needs_two=True),
     BrokenPass("mul_own", "the derivative of a*b with respect to a is taken to be a",
-               local=_for("mul", _own_operand)),
+               only_in="mul", local=_own_operand),
     BrokenPass("pow_not_lowered", "the derivative of x**n is taken to be n * x**n",
-               local=_for("pow", _exponent_not_lowered)),
+               only_in="pow", local=_exponent_not_lowered),
     BrokenPass("div_sign", "the derivative of a/b with respect to b has the wrong sign",
-               local=_for("div", lambda node, position, local: -local if position else local)),
+               only_in="div", local=lambda node, position, local: -local if position else local),
     BrokenPass("wrong_sub", "the derivative of a-b with respect to b is taken to be 1",
-               local=_for("sub", lambda node, position, local: 1.0)),
+               only_in="sub", local=lambda node, position, local: 1.0),
     BrokenPass("tanh_linear", "the derivative of tanh is taken to be 1 - t instead of 1 - t**2",
-               local=_for("tanh", lambda node, position, local: 1.0 - node.data)),
+               only_in="tanh", local=lambda node, position, local: 1.0 - node.data),
     BrokenPass("exp_input", "the derivative of exp(x) is taken to be x",
-               local=_for("exp", _own_operand)),
+               only_in="exp", local=_own_operand),
     BrokenPass("relu_always", "the derivative of relu is taken to be 1 everywhere",
-               local=_for("relu", lambda node, position, local: 1.0)),
+               only_in="relu", local=lambda node, position, local: 1.0),
 )  # fmt: skip
 BY_NAME = {fault.name: fault for fault in ROWS}
 FAULTS: dict[str, str] = {fault.name: fault.says for fault in ROWS}
@@ -189,10 +197,10 @@ def run_broken(
         for tape in tapes:
             tape.events.pop()
     for node in fault.order(order):
-        grad = node.grad
+        grad, replaces = node.grad, fault.replaces(node)
         for position, operand, local, contribution in _contributions(fault, node, grad):
             before = operand.grad
-            operand.grad = after = contribution if fault.overwrites(node) else before + contribution
+            operand.grad = after = contribution if replaces else before + contribution
             step = (node, node._op, grad, operand, position, local, before, contribution)
             for tape in tapes:
                 tape.events.append(Step(*step, after, after))
@@ -206,7 +214,7 @@ def _contributions(fault: BrokenPass, node: Value, grad: float) -> Contributions
     met: set[int] = set()
     for position, (operand, right) in enumerate(links(node)):
         if not (fault.counts_once and id(operand) in met):
-            local = fault.local(node, position, right)
+            local = fault.slope(node, position, right)
             found.append((position, operand, local, local * grad))
         met.add(id(operand))
     return found

@@ -16,6 +16,7 @@ from itertools import islice
 
 from ..core.graph import topological_order
 from ..core.names import brief
+from ..core.strict import same
 from ..scalar import Value
 from .faults import BrokenPass, Grads, run_broken
 from .steps import PassRecord, Step, aside
@@ -31,7 +32,7 @@ class Replay:
     first: Grads  # what a pass before this one has left; empty if there was none
     begins: Grads  # the grads that this pass begins with, where they are not 0
     steps: list[Step]  # with what would be right in `right`
-    kept: Grads  # what is added when it is over
+    kept: list[tuple[Value, float, float]]  # what is added when it is over, and the grad after it
     wrong: list[tuple[Value, float, float]]  # the grads that are wrong at last, and the right ones
 
     @property
@@ -42,12 +43,14 @@ class Replay:
 
 def is_off(step: Step) -> bool:
     """Tell whether a step goes wrong by more than rounding: so that one can see it."""
-    return brief(step.after) != brief(step.right)
+    return step.is_wrong and brief(step.after) != brief(step.right)
 
 
 def replay(root: Value, fault: BrokenPass, sound: list[Step]) -> Replay | None:
     """Play a pass with the fault; `sound` is `steps(root)`. None if it takes too many steps."""
     order = topological_order(root)
+    if not any(map(fault.concerns, order)):
+        return Replay(fault, [], [(root, 1.0)], sound, [], [])
     grads = {id(root): 1.0} | {id(step.operand): step.after for step in sound}
     first = [(node, grads.get(id(node), 0.0)) for node in order] if fault.needs_two else []
     played: Replay | None = aside(order, _play, fault, order, first, sound)
@@ -56,11 +59,11 @@ def replay(root: Value, fault: BrokenPass, sound: list[Step]) -> Replay | None:
     calls = 2 if fault.needs_two else 1
     ends = {id(step.operand): step.after for step in played.steps}
     found = {id(node): grad for node, grad in played.begins} | ends
-    for node, grad in played.kept:
-        found[id(node)] = found.get(id(node), 0.0) + grad
+    kept = [(node, grad, found.get(id(node), 0.0) + grad) for node, grad, _ in played.kept]
+    found |= {id(node): after for node, _, after in kept}
     rows = ((node, found.get(id(node), 0.0), calls * grads.get(id(node), 0.0)) for node in order)
     wrong = [(node, is_, should) for node, is_, should in rows if brief(is_) != brief(should)]
-    return replace(played, wrong=wrong)
+    return replace(played, kept=kept, wrong=wrong)
 
 
 def _play(fault: BrokenPass, order: list[Value], first: Grads, sound: list[Step]) -> Replay | None:
@@ -86,9 +89,10 @@ def _play(fault: BrokenPass, order: list[Value], first: Grads, sound: list[Step]
     tape = PassRecord()
     tape.started(order[-1])
     nonzero = [(node, grad) for node, grad in first if grad != 0.0]
-    kept = run_broken(replace(fault, begin=begin, order=ordered), order, nonzero, [tape])
+    added = run_broken(replace(fault, begin=begin, order=ordered), order, nonzero, [tape])
     if run > most:
         return None
+    kept = [(node, grad, 0.0) for node, grad in added]  # what it comes to is known at the end
     return Replay(fault, first, begins, _compared(tape.steps, sound), kept, [])
 
 
@@ -103,7 +107,8 @@ def _compared(played: list[Step], sound: list[Step]) -> list[Step]:
         if edge not in taken:
             taken.add(edge)
             right[operand] = right.get(operand, 0.0) + worth.get(edge, 0.0)
-        found.append(replace(step, right=right[operand]))
+        should = right[operand]
+        found.append(step if same(step.right, should) else replace(step, right=should))
     return found
 
 

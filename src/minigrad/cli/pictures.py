@@ -76,7 +76,9 @@ def play(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The page to write; - for stdout.")
     ] = Path("play.html"),
-    rankdir: Direction = "LR",
+    rankdir: Annotated[
+        str, typer.Option("--rankdir", help="LR, TB, or auto: as the window suggests.")
+    ] = "auto",
     open_it: Annotated[
         bool, typer.Option("--open", help="Show it in the browser afterwards.")
     ] = False,
@@ -84,7 +86,7 @@ def play(
 ) -> None:
     """Write a page that steps through the forward and the backward pass."""
     result, _ = graph(expression, assignments)
-    _check_direction(rankdir)
+    _check_direction(rankdir, "auto")
     if output == STANDARD_OUTPUT:
         if open_it:
             raise ExpressionError("--open needs a file to show; leave out -o -.")
@@ -113,6 +115,6 @@ def _save_png(result: Value, output: Path, force: bool) -> None:
     put(f"wrote {readable(output)}")
 
 
-def _check_direction(rankdir: str) -> None:
-    if rankdir not in ("LR", "TB"):
+def _check_direction(rankdir: str, *more: str) -> None:
+    if rankdir not in ("LR", "TB", *more):
         raise ExpressionError(f"--rankdir {rankdir}: write LR, left to right, or TB.")

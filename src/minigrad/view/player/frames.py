@@ -1,161 +1,182 @@
-"""What the player shows, worked out frame by frame: the browser draws, it never differentiates.
+"""What the player shows, worked out row by row: the browser draws, it never differentiates.
 
-A play is the forward pass (one frame for each operation), the seed, and the backward pass (one
-frame for each contribution), the latter twice: with `+=`, and with `=`, where the gradients that
-go wrong stand beside the right ones. All numbers are texts by now. Units and arrows are those of
-the scene of the whole graph, in its order.
+A play has the forward pass (a row for each operation) and runs of the backward pass (a row for each
+contribution): first the one done right, then one for each fault that can be replayed. All numbers
+are texts by now; what is said in words is said by the browser, in its language. A row has only what
+the rows before it do not tell: `frames.js` spells it out. Units and arrows are those of the scene
+of the whole graph, in its order.
+
+Start at `play_of`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...calculus.paths import Explanation, explain_all
-from ...calculus.steps import Forward, Step, forward_steps, overwritten, steps
+from ...calculus.faults import ROWS
+from ...calculus.paths import Explanation, Term, explain_all
+from ...calculus.replay import Replay, is_off, replay
+from ...calculus.steps import Forward, Step, aside, forward_steps, links, steps
 from ...core.graph import topological_order
-from ...core.names import brief, name_of, owner, plural, short_name
+from ...core.names import brief, name_of, plural, short_name
 from ..scene import Scene
+from ..svg import COLUMN
 
-TOP = 6  # paths listed for a variable
+TOP = 6  # paths listed for a variable, each in a colour of its own
+SPARE = 1  # columns that wrong grads may need more than right ones; beyond that they are condensed
 
-Frame = dict[str, Any]
+Play = dict[str, Any]
 
 
-def play_of(root: Any, scene: Scene) -> dict[str, Any]:
+def play_of(root: Any, scene: Scene) -> Play:
     """Return the whole play as JSON can hold it."""
     order = topological_order(root)
-    place = {id(node): k for k, node in enumerate(order)}
-    arrow = {(a.target, a.position): k for k, a in enumerate(scene.arrows)}
-    title, text = "The leaves have their numbers.", "Step forward to work out the rest."
-    start, seed = _frame("start", title, text), _seed(root, place)
-    right = steps(root)
-
-    def run(played: list[Step], rule: str) -> list[Frame]:
-        contributions = [_backward(step, place, arrow, rule) for step in played]
-        return [seed, *contributions, _end(played, order)]
-
-    return {
-        "units": [
-            _unit(node, explanation)
-            for node, explanation in zip(order, explain_all(root, TOP), strict=True)
-        ],
-        "arrows": [[a.source, a.target] for a in scene.arrows],
-        "forward": [start, *(_forward(step, place, arrow) for step in forward_steps(root))],
-        "right": run(right, "+="),
-        "broken": run(overwritten(root, right), "="),
+    arrows = _Arrows(order, scene)
+    sound = steps(root)
+    explanations = explain_all(root, TOP)
+    units = [_unit(node, found, arrows) for node, found in zip(order, explanations, strict=True)]
+    forward = [_forward(step, arrows) for step in forward_steps(root)]
+    runs: list[dict[str, Any]] = [{"name": "", "rows": [_backward(s, arrows) for s in sound]}]
+    for fault in ROWS:
+        played = replay(root, fault, sound)
+        if played is not None:
+            runs.append(_run(played, arrows))
+    play = {
+        "title": scene.title if scene.units[-1].label or scene.units[-1].op else "",
+        "value": str(scene.units[-1].data),
+        "column": COLUMN,
+        "units": units,
+        "arrows": arrows.rows,
+        "forward": forward,
+        "runs": runs,
     }
+    for unit, (_, columns) in zip(units, widths_of(play), strict=True):
+        unit["columns"] = columns
+    return play
 
 
-def widths_of(play: dict[str, Any]) -> list[tuple[int, int]]:
-    """Return the columns that each unit's data and grad need at most in the play."""
-    widths = [[len(unit["data"]), len(unit["grad"])] for unit in play["units"]]
-    for frame in play["forward"] + play["right"] + play["broken"]:
-        for change in frame["changes"]:
-            column = 0 if change["field"] == "data" else 1
-            widest = widths[change["unit"]]
-            widest[column] = max(widest[column], len(change["text"]))
-    return [(data, grad) for data, grad in widths]
-
-
-def _unit(node: Any, explanation: Explanation) -> dict[str, Any]:
-    terms = [[brief(term.product), term.factors, term.path] for term in explanation.terms]
-    if explanation.rest_paths:
-        terms.append([brief(explanation.rest), plural(explanation.rest_paths, "more path"), ""])
-    return {
-        "name": name_of(node),
-        "label": str(node.label),
-        "data": "data" if node._operands else f"data {brief(node.data)}",  # at the start
-        "grad": "grad 0",
-        "paths": {
-            "name": owner(node),
-            "gradient": brief(explanation.gradient),
-            "count": plural(explanation.paths, "path"),
-            "terms": terms,
-        },
-    }
-
-
-def _frame(phase: str, title: str, text: str, **rest: Any) -> Frame:
-    """Make a frame; `asked` is `text` with its result hidden, for those who want to predict it."""
-    frame: Frame = {"phase": phase, "title": title, "text": text, "asked": "", "note": ""}
-    return frame | {"units": [], "target": None, "arrows": [], "changes": []} | rest
-
-
-def _forward(step: Forward, place: dict[int, int], arrow: dict[tuple[int, int], int]) -> Frame:
-    k = place[id(step.node)]
-    result = brief(step.data)
-    head = str(step).removesuffix(result)
-    return _frame(
-        "forward",
-        f"Forward: {short_name(step.node)}",
-        head + result,
-        asked=f"{head}?",
-        units=[k],
-        arrows=[arrow[k, position] for position in range(len(step.operands))],
-        changes=[{"unit": k, "field": "data", "text": f"data {result}"}],
-    )
-
-
-def _seed(root: Any, place: dict[int, int]) -> Frame:
-    k = place[id(root)]
-    return _frame(
-        "backward",
-        "Backward begins at the result.",
-        f"{owner(root)}.grad = 1",
-        note="The derivative of a number with respect to itself.",
-        units=[k],
-        changes=[{"unit": k, "field": "grad", "text": "grad 1"}],
-    )
-
-
-def _backward(
-    step: Step, place: dict[int, int], arrow: dict[tuple[int, int], int], rule: str
-) -> Frame:
-    k, target = place[id(step.node)], place[id(step.operand)]
-    name = f"{owner(step.operand)}.grad"
-    before, after, contribution = map(brief, (step.before, step.after, step.contribution))
-    change = {"unit": target, "field": "grad", "text": f"grad {after}"}
-    note = _reason(step, contribution)
-    if rule == "+=":
-        added = f"({contribution})" if contribution.startswith("-") else contribution
-        text, asked = f"{name}: {before} + {added} = {after}", f"{name}: {before} + ? = ?"
-    else:
-        text, asked = f"{name} = {after}", f"{name} = ?"
-    if step.is_wrong:
-        instead = f" ≠ {brief(step.right)}"
-        text += instead
-        change |= {"text": f"grad {after}{instead}", "wrong": True}
-        lost = f"{before} is lost" if step.before else "the gradient that came in was wrong already"
-        note += f"; {lost}"
-    return _frame(
-        "backward",
-        f"Backward: {short_name(step.node)} passes its gradient on to {short_name(step.operand)}",
-        text,
-        asked=asked,
-        note=note,
-        asked_note=_reason(step, "?"),
-        units=[k],
-        target=target,
-        arrows=[arrow[k, step.position]],
-        changes=[change],
-    )
-
-
-def _reason(step: Step, contribution: str) -> str:
-    grad = brief(step.grad)
-    if step.local is None:
-        return f"its hand-written _backward, with grad {grad}, gives {contribution}"
-    return f"local derivative {brief(step.local)} × grad {grad} = {contribution}"
-
-
-def _end(played: list[Step], order: list[Any]) -> Frame:
-    last = {id(step.operand): step for step in played}
-    wrong = [
-        f"{owner(step.operand)} {brief(step.after)} ≠ {brief(step.right)}"
-        for step in last.values()
-        if step.is_wrong
+def widths_of(play: Play) -> list[tuple[int, int]]:
+    """Return the columns that each unit's data and grad need, spare ones for wrong grads too."""
+    data = {unit: text for unit, _, text in play["forward"]}
+    right = [1 if k == len(play["units"]) - 1 else 0 for k in range(len(play["units"]))]
+    widest = right[:]
+    for k, run in enumerate(play["runs"]):
+        for arrow, _, after, *_ in run.get("rows", ()):
+            unit = play["arrows"][arrow][0]
+            widest[unit] = max(widest[unit], len(after))
+            if not k:
+                right[unit] = max(right[unit], len(after))
+    return [
+        (
+            len(f"data {data.get(k, unit['data'])}"),
+            len("grad ") + max(1, min(widest[k], right[k] + SPARE)),
+        )
+        for k, unit in enumerate(play["units"])
     ]
-    title, text = "Every gradient is there.", "Point at a variable to see its paths."
-    if wrong:
-        title, text = "These gradients are wrong:", ", ".join(wrong)
-    return _frame("end", title, text, units=[len(order) - 1])
+
+
+def frame_at(play: Play, start: int | str) -> int:
+    """Return the number of a frame: itself, or "forward", "backward", "end"."""
+    backward = len(play["forward"]) + 1
+    end = backward + len(play["runs"][0]["rows"]) + 1
+    named = {"forward": min(1, backward), "backward": backward, "end": end}
+    if isinstance(start, str) and start in named:
+        return named[start]
+    if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start <= end:
+        raise ValueError(
+            f"start={start!r}: give the number of a step, 0 to {end}, or 'forward', 'backward' or "
+            "'end'."
+        )
+    return start
+
+
+class _Arrows:
+    """The arrows of a scene by what they join, each with its local derivative."""
+
+    def __init__(self, order: list[Any], scene: Scene) -> None:
+        self.place = {id(node): k for k, node in enumerate(order)}
+        self.rows: list[list[Any]] = [[a.source, a.target, None] for a in scene.arrows]
+        self._at = {(a.target, a.position): k for k, a in enumerate(scene.arrows)}
+        self._between = {(a.source, a.target): k for k, a in reversed([*enumerate(scene.arrows)])}
+        for node, found in zip(order, aside(order, lambda: list(map(links, order))), strict=True):
+            for position, (operand, local) in enumerate(found):
+                self.rows[self.of(node, operand, position)][2] = brief(local)
+
+    def of(self, node: Any, operand: Any, position: int) -> int:
+        """Find the arrow from an operand; hand-written rules know operands, not positions."""
+        source, target = self.place[id(operand)], self.place[id(node)]
+        k = self._at.get((target, position))
+        is_it = k is not None and self.rows[k][0] == source and not node._is_custom
+        return k if is_it and k is not None else self._between[source, target]
+
+    def along(self, term: Term) -> list[int]:
+        """Return the arrows of a path, from the variable to the result."""
+        ways = zip(term.nodes, term.nodes[1:], reversed(term.positions), strict=False)
+        return [self.of(node, operand, position) for operand, node, position in ways]
+
+
+def _unit(node: Any, explanation: Explanation, arrows: _Arrows) -> dict[str, Any]:
+    name, short = name_of(node), short_name(node)
+    unit = {
+        "name": name,
+        "labelled": bool(node.label),
+        "data": "" if node._operands else brief(node.data),  # at the start
+        "grad": brief(explanation.gradient),
+        "count": _count(explanation.paths),
+        "terms": [[brief(term.product), arrows.along(term)] for term in explanation.terms],
+    }
+    if short != name:
+        unit["short"] = short
+    if node._is_custom:
+        unit["byHand"] = True
+    if explanation.rest_paths:
+        unit["rest"] = [brief(explanation.rest), _count(explanation.rest_paths)]
+    return unit
+
+
+def _count(paths: int) -> str:
+    """Write a count of paths without a word: 1,018, or ≈ 1.23e70."""
+    return plural(paths, "path").rsplit(" ", 1)[0].replace("about", "≈")
+
+
+def _forward(step: Forward, arrows: _Arrows) -> list[Any]:
+    """A row of the forward pass: the unit, what is asked, the result."""
+    result = brief(step.data)
+    return [arrows.place[id(step.node)], str(step).removesuffix(result), result]
+
+
+def _backward(step: Step, arrows: _Arrows) -> list[Any]:
+    """A row of the backward pass: the arrow, the contribution, and the operand's grad after it."""
+    arrow = arrows.of(step.node, step.operand, step.position)
+    return [arrow, brief(step.contribution), brief(step.after)]
+
+
+def _run(played: Replay, arrows: _Arrows) -> dict[str, Any]:
+    """A run with a fault; without rows if the fault does this graph no harm."""
+    fault = played.fault
+    run: dict[str, Any] = {"name": fault.name, "says": fault.says}
+    if not played.shows:
+        return run
+
+    def told(grads: Any) -> list[list[Any]]:
+        return [[arrows.place[id(node)], *map(brief, numbers)] for node, *numbers in grads]
+
+    run["rows"] = [_broken(step, played, arrows) for step in played.steps]
+    run["begins"] = told(played.begins)
+    run["wrong"] = told(played.wrong)
+    if played.first:
+        run["first"] = told(played.first)
+        run["kept"] = told((node, after) for node, _, after in played.kept)
+    return run
+
+
+def _broken(step: Step, played: Replay, arrows: _Arrows) -> list[Any]:
+    """The same row, and where it is so: what is right, another local derivative, `=` for `+=`."""
+    row = _backward(step, arrows)
+    local = brief(step.local) if step.local is not None else None
+    row.append(brief(step.right) if is_off(step) else 0)
+    row.append(local if local not in (None, arrows.rows[row[0]][2]) else 0)
+    row.append(int(played.fault.replaces(step.node)))
+    while row[-1] == 0:
+        row.pop()
+    return row

@@ -1,8 +1,11 @@
-"""A page of its own: the picture, the player and its frames in one file that needs no network.
+"""A page of its own: pictures, plays and the player in one file that needs no network.
 
 The page's policy allows exactly the style and the script that are in it, by their hashes, and
-nothing else: no request can leave it, whatever a label says. The frames travel as JSON in which
-`<`, `>` and `&` are spelled out, so that no text can end the element that holds it.
+nothing else: no request can leave it, whatever a label says. The plays travel as JSON in which
+`<`, `>` and `&` are spelled out, so that no text can end the element that holds it. What the player
+looks like is in the script, which puts it into a shadow root, where no other style reaches it.
+
+Start at `page_of`; `script` says which files the player is made of.
 """
 
 from __future__ import annotations
@@ -10,19 +13,27 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zlib
+from collections.abc import Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, TypedDict
 
+from ...calculus.faults import FAULTS
+from ..layout import in_layers
 from ..scene import Scene
 from ..svg import DARK, svg_of
-from .frames import widths_of
+from .frames import Play, frame_at, widths_of
 
 _FOLDER = Path(__file__).parent
+# The parts of the player, in an order in which each finds what it needs above it.
+_PARTS = ("frames", "picture", "camera", "predict", "paths", "markup", "player", "element")
+_THEMES = ("auto", "light", "dark")
 
 _PAGE = Template("""<!doctype html>
-<html lang="en">
+<html lang="$lang"$theme>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="$policy">
@@ -30,106 +41,184 @@ _PAGE = Template("""<!doctype html>
 <title>minigrad: $title</title>
 <style>$style</style>
 </head>
-<body>
+<body$kind>
 $body
 </body>
 </html>
 """)
 
-# The icons are drawn, because fonts often lack these signs.
-_PLAYER = Template("""<main data-playing="no" data-rule="+=">
-<h1>$title<span data-player="value"> = $value</span></h1>
-<div class="bar" role="toolbar" aria-label="Player">
-<button type="button" data-player="first" aria-label="First step">
-<svg viewBox="0 0 14 14" aria-hidden="true"><path d="M2 2h2v10H2zM12 2v10L5 7z"/></svg></button>
-<button type="button" data-player="back" aria-label="Step back">
-<svg viewBox="0 0 14 14" aria-hidden="true"><path d="M10 2v10L3 7z"/></svg></button>
-<button type="button" data-player="play" aria-label="Play">
-<svg class="icon-play" viewBox="0 0 14 14" aria-hidden="true"><path d="M3 1v12l9-6z"/></svg>
-<svg class="icon-pause" viewBox="0 0 14 14" aria-hidden="true"><path d="M3 1h3v12H3zM8 1h3v12H8z"/>
-</svg></button>
-<button type="button" data-player="forward" aria-label="Step forward">
-<svg viewBox="0 0 14 14" aria-hidden="true"><path d="M4 2v10l7-5z"/></svg></button>
-<button type="button" data-player="last" aria-label="Last step">
-<svg viewBox="0 0 14 14" aria-hidden="true"><path d="M10 2h2v10h-2zM2 2v10l7-5z"/></svg></button>
-<input type="range" data-player="slider" min="0" max="0" value="0" step="1" aria-label="Step">
-<span class="count" data-player="count"></span>
-<label><input type="checkbox" role="switch" data-player="broken"> break it:
-<code>=</code> for <code>+=</code></label>
-<label><input type="checkbox" role="switch" data-player="predict"> predict</label>
-<label><input type="checkbox" data-player="fit"> fit</label>
-<label>speed <select data-player="speed"><option value="1">1×</option>
-<option value="3">3×</option><option value="10">10×</option></select></label>
-</div>
-<section class="caption" data-player="caption" aria-live="polite" aria-label="This step">
-<div>
-<p data-player="title"></p>
-<p class="text" data-player="text"></p>
-<p class="note" data-player="note"></p>
-</div>
-<button type="button" data-player="reveal" hidden>Show the number</button>
-</section>
-<div class="stage" data-player="stage">
-$picture</div>
-<section class="paths" aria-live="polite" aria-label="Paths">
-<div data-player="paths" hidden>
-<p data-player="paths-head"></p>
-<table><tbody data-player="paths-terms"></tbody></table>
-</div>
-</section>
-<p class="hint"><kbd>←</kbd> <kbd>→</kbd> step, <kbd>space</kbd> plays, <kbd>Home</kbd>
-<kbd>End</kbd>, <kbd>b</kbd> breaks it, <kbd>p</kbd> predicts, <kbd>Enter</kbd> shows the number.
-Point at a variable, or reach it with <kbd>Tab</kbd>, to see its paths.</p>
-<noscript><p>The steps need JavaScript; the picture does not.</p></noscript>
-</main>
-<script type="application/json" data-player="play">$play</script>
-<script type="module">$script</script>""")
+_ELEMENT = Template("""<minigrad-player$attributes>
+$picture<script type="application/json">$payload</script>
+</minigrad-player>
+""")
 
-_STILL = Template("""<main>
+_STILL = Template("""<main class="still">
 <h1>$title = $value</h1>
 <p>Too large to step through, so here is a still picture. $notice</p>
-<div class="stage">
+<div>
 $picture</div>
 </main>""")
 
 
-def page_of(scene: Scene, play: dict[str, Any], rankdir: str = "LR") -> str:
-    """Make the page with the player."""
-    script = _script()
-    picture = svg_of(scene, rankdir, is_live=True, has_style=False, widths=widths_of(play))
-    policy = f"script-src '{_hash(script)}'; "
-    return _page(scene, _PLAYER, policy, picture=picture, play=_inert(play), script=script)
+class Options(TypedDict, total=False):
+    """How a player opens and looks; every key may be left out."""
+
+    start: int | str  # the number of a step, or "forward", "backward", "end"
+    fault: str  # a name of `minigrad.broken.FAULTS`
+    lang: str  # "en" or "es"
+    theme: str  # "auto", as the system has it, "light" or "dark"
+    compact: bool  # less around the picture, for a slide or a text
+
+
+@cache
+def words() -> dict[str, dict[str, str]]:
+    """Return what the player says, by language."""
+    found: dict[str, dict[str, str]] = json.loads(_read("words.json"))
+    return found
+
+
+@cache
+def script() -> str:
+    """Return the player as one JavaScript module, which also defines <minigrad-player>."""
+    themed = DARK.partition("{")[2].rpartition("}")[0]  # for a theme as well as for a scheme
+    style = (
+        _bare(_read("player.css")) + f'@media screen {{ main[data-theme="dark"] {{ {themed} }} }}\n'
+    )
+    constants = {"STYLE": style, "WORDS": words()}
+    parts = [f"const {name} = {_inert(constant)};\n" for name, constant in constants.items()]
+    return "".join(parts + [_bare(_read(f"{part}.js")) for part in _PARTS])
+
+
+@cache
+def script_hash() -> str:
+    """Return the hash by which a policy allows the player's script."""
+    return _hash(script())
+
+
+def check_options(options: Options, what: str) -> None:
+    """Refuse an option that there is not, or a value that it cannot have, in a sentence."""
+    for name in options:
+        if name not in Options.__annotations__:
+            listed = ", ".join(Options.__annotations__)
+            raise TypeError(f"{what}: there is no option {name!r}; the options are {listed}.")
+    choices = {"lang": [*words()], "theme": [*_THEMES], "fault": ["", *FAULTS]}
+    for name, known in choices.items():
+        value = options.get(name, known[0])
+        if value not in known:
+            listed = ", ".join(filter(None, known))
+            raise ValueError(f"{what}: {name}={value!r}; choose of {listed}.")
+
+
+def payload_of(scene: Scene, play: Play, rankdir: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what `mount` shows, and the pictures by direction: "auto" makes both."""
+    edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
+    layers, widths = in_layers(len(scene.units), edges), widths_of(play)
+    pictures = {
+        way: svg_of(scene, way, is_live=True, has_style=False, widths=widths, layers=layers)
+        for way in (("LR", "TB") if rankdir == "auto" else (rankdir,))
+    }
+    return {
+        "play": play,
+        "pictures": {way: _packed(each) for way, each in pictures.items()},
+    }, pictures
+
+
+def element_of(
+    scene: Scene, play: Play, rankdir: str, options: Options, **attributes: str | bool
+) -> str:
+    """Make a <minigrad-player>: it holds its picture, which is there without the script, too."""
+    payload, pictures = payload_of(scene, play, rankdir)
+    shown, picture = next(iter(pictures.items()))
+    del payload["pictures"][shown]
+    theme = options.get("theme", "auto")
+    given: dict[str, str | bool] = {
+        **attributes,
+        "start": str(frame_at(play, options.get("start", 0))),
+        "fault": options.get("fault", ""),
+        "lang": options.get("lang", "en"),
+        "data-theme": "" if theme == "auto" else theme,
+        "compact": options.get("compact", False),
+    }
+    return _ELEMENT.substitute(
+        attributes="".join(_attribute(name, value) for name, value in given.items() if value),
+        picture=picture.replace("<svg ", f'<svg data-rankdir="{shown}" ', 1),
+        payload=_inert(payload),
+    )
+
+
+def page_of(shown: Sequence[tuple[Scene, Play]], rankdir: str, options: Options) -> str:
+    """Make a page with a player for each: one fills the window, several stand below each other."""
+    if len(shown) == 1:
+        rests: list[dict[str, str | bool]] = [{"fill": True, "takes-focus": True}]
+    else:
+        rests = [{"id": f"player-{k + 1}"} for k in range(len(shown))]
+    elements = [
+        element_of(scene, play, rankdir, options, **rest)
+        for (scene, play), rest in zip(shown, rests, strict=True)
+    ]
+    language = words()[options.get("lang", "en")]
+    body = [
+        *elements,
+        f"<noscript><p>{escape(language['still'])}</p></noscript>",
+        f'<script type="module">{script()}</script>',
+    ]
+    title = ", ".join(scene.title for scene, _ in shown)
+    kind = ' class="one"' if len(shown) == 1 else ""
+    return _page(title, "\n".join(body), f"script-src '{script_hash()}'; ", kind, options)
 
 
 def still_page_of(scene: Scene, rankdir: str = "LR") -> str:
     """Make a page without the player, for graphs that are too large to play."""
-    picture = svg_of(scene, rankdir, has_style=False)
-    return _page(scene, _STILL, notice=escape(scene.notice), picture=picture)
+    body = _STILL.substitute(
+        title=escape(scene.title),
+        value=escape(str(scene.units[-1].data)),
+        notice=escape(scene.notice),
+        picture=svg_of(scene, "LR" if rankdir == "auto" else rankdir, has_style=False),
+    )
+    return _page(scene.title, body, "", "", {})
 
 
-def _script() -> str:
-    return (_FOLDER / "player.js").read_text(encoding="utf-8")
-
-
-def script_hash() -> str:
-    """Return the hash by which a policy allows the player's script."""
-    return _hash(_script())
-
-
-def _page(scene: Scene, content: Template, scripts: str = "", **parts: str) -> str:
-    title, value = escape(scene.title), escape(str(scene.units[-1].data))
-    style = (_FOLDER / "player.css").read_text(encoding="utf-8") + DARK
+def _page(title: str, body: str, scripts: str, kind: str, options: Options) -> str:
+    style = _read("page.css") + DARK
     policy = (
         f"default-src 'none'; {scripts}style-src '{_hash(style)}'; base-uri 'none'; "
         "form-action 'none'"
     )
-    body = content.substitute(parts, title=title, value=value)
-    return _PAGE.substitute(policy=policy, title=title, style=style, body=body)
+    theme = options.get("theme", "auto")
+    return _PAGE.substitute(
+        lang=options.get("lang", "en"),
+        theme="" if theme == "auto" else _attribute("data-theme", theme),
+        policy=policy,
+        title=escape(title),
+        style=style,
+        kind=kind,
+        body=body,
+    )
 
 
-def _inert(play: dict[str, Any]) -> str:
+def _attribute(name: str, value: str | bool) -> str:
+    return f" {name}" if value is True else f' {name}="{escape(str(value), quote=True)}"'
+
+
+@cache
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _bare(text: str) -> str:
+    """Leave out indentation and whole lines of comment: a page is read by browsers."""
+    lines = (line.strip() for line in text.splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
+
+
+def _packed(picture: str) -> str:
+    """Deflate a picture that is perhaps never shown: a tenth of its size."""
+    return base64.b64encode(zlib.compress(picture.encode())).decode()
+
+
+def _inert(thing: Any) -> str:
     """Write JSON that cannot be taken for markup."""
-    text = json.dumps(play, separators=(",", ":"))
+    text = json.dumps(thing, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

@@ -1,115 +1,247 @@
 // The player: shows the frames of a play that Python worked out. It moves texts and classes about
-// and never computes a derivative. No dependency, no network.
-//
-// A field (a unit's data or grad) has a history: what it reads from which frame on. Going from one
-// frame to another touches only the fields that change in between, so that scrubbing stays quick.
+// and never computes a derivative. No dependency, no network. page.py joins this file, after those
+// beside it, into one module; `mount` is its door, <minigrad-player> (element.js) its front.
 
 const STEP_MS = 900;
-const MARGIN = 24; // px around what is kept in sight
-const SMALLEST = 0.8; // of its size: a picture that is a little too wide is made to fit
+const NARROW = 640; // px: a player that is narrower runs from top to bottom
 
-export function mount(page, play) {
-  const find = (name) => page.querySelector(`[data-player="${name}"]`);
-  const svg = page.querySelector("svg.mg");
-  const units = [...svg.querySelectorAll("[data-unit]")];
-  const arrows = [...svg.querySelectorAll("[data-arrow]")];
-  const fields = units.flatMap((unit) => [...unit.querySelectorAll(".mg-data, .mg-grad")]);
+// Show a player in an element. `given` has
+//   play      what frames.py made
+//   pictures  { LR, TB }, one or both: an SVG element, SVG text, or the same deflated, in base64
+//   lang      "en" or "es"; start, fault: where it opens; fill: whether it fills its element
+//   link      a function of (frame, fault) that returns an address for it, or nothing
+// `update` shows something else, at the same step and with the same fault if they are there;
+// `destroy` leaves the element as it was.
+export function mount(host, given) {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
+  root.adoptedStyleSheets = [sheet()];
+  let current = open(host, root, given);
+  return {
+    go: (frame, fault) => current.go(frame, fault),
+    place: () => current.place(),
+    update(next) {
+      const { frame, fault } = current.place();
+      current.close();
+      given = { ...given, start: frame, fault, ...next };
+      current = open(host, root, given);
+    },
+    destroy() {
+      current.close();
+      root.replaceChildren();
+      root.adoptedStyleSheets = [];
+    },
+  };
+}
+
+let shared = null;
+function sheet() {
+  if (!shared) {
+    shared = new CSSStyleSheet();
+    shared.replaceSync(STYLE);
+  }
+  return shared;
+}
+
+function open(host, root, given) {
+  const { play } = given;
+  const say = speaker(given.lang);
+  const template = document.createElement("template");
+  template.innerHTML = markup(say); // constant: no label is in it
+  root.replaceChildren(template.content);
+  const main = root.querySelector("main");
+  const find = (name) => main.querySelector(`[data-player="${name}"]`);
+  const ending = new AbortController(); // of all listeners
+  const { signal } = ending;
+  const on = (name, kind, action) => find(name).addEventListener(kind, action, { signal });
   const slider = find("slider");
-  const state = { frame: 0, isBroken: false, isPredicting: false, isShown: true, timer: 0 };
-  const runs = { right: timeline(play, play.right), broken: timeline(play, play.broken) };
-  const run = () => (state.isBroken ? runs.broken : runs.right);
-  let lit = [];
+  const camera = cameraOf(find("stage"), Boolean(given.fill), signal);
+  const prediction = predictionOf(find, say, signal, reveal);
+  const list = pathList(find, play, say);
+  const runs = new Map(play.runs.map((run) => [run.name, run]));
+  const timelines = new Map(); // made when they are asked for
+  const state = { frame: 0, fault: "", isPredicting: false, isShown: true, timer: 0 };
+  const isInUse = () => root.activeElement !== null;
+  const drawn = {}; // pictures by direction
+  let picture = null;
+  let direction = "";
+  let chosen = null; // the unit whose paths are shown
 
-  // ---- one frame -----------------------------------------------------------------------------
+  function run() {
+    if (!timelines.has(state.fault)) {
+      timelines.set(state.fault, timeline(play, runs.get(state.fault)));
+    }
+    return timelines.get(state.fault);
+  }
 
-  function write(key, at) {
-    const [unit, isGrad] = [Math.floor(key / 2), key % 2 === 1];
-    const entry = run().history[key].findLast(({ frame }) => frame <= at);
-    const isHidden = state.isPredicting && !state.isShown && entry.frame === at && at > 0;
-    const isWrong = Boolean(entry.wrong) && !isHidden;
-    fields[key].textContent = isHidden ? `${isGrad ? "grad" : "data"} ?` : entry.text;
-    fields[key].classList.toggle("is-wrong", isWrong);
-    if (isGrad) units[unit].classList.toggle("is-wrong", isWrong);
-    const [data, grad] = fields.slice(2 * unit, 2 * unit + 2).map((field) => field.textContent);
-    units[unit].setAttribute("aria-label", `${play.units[unit].name}, ${data}, ${grad}`);
+  // ---- one frame -------------------------------------------------------------------------------
+
+  function write(key) {
+    const entry = run().history[key].findLast(({ frame }) => frame <= state.frame);
+    const isHidden = !state.isShown && entry.frame === state.frame && state.frame > 0;
+    picture.write(key, entry, isHidden);
   }
 
   function show(next, isFresh = true) {
-    const frames = run().frames;
+    const { frames, passed } = run();
     const from = state.frame;
     state.frame = Math.min(Math.max(next, 0), frames.length - 1);
     const frame = frames[state.frame];
-    if (isFresh) state.isShown = !(state.isPredicting && frame.asked);
+    if (isFresh) state.isShown = !(state.isPredicting && frame.answer !== undefined);
+    const [low, high] = [Math.min(from, state.frame), Math.max(from, state.frame)];
     const touched = new Set();
-    for (let k = Math.min(from, state.frame); k <= Math.max(from, state.frame); k += 1) {
-      for (const key of run().touched[k]) touched.add(key);
+    for (let k = low; k <= high; k += 1) {
+      for (const { key } of frames[k].changes) touched.add(key);
+      if (frames[k].kind !== "backward") continue;
+      for (const arrow of frames[k].arrows) picture?.pass(arrow, passed.get(arrow) <= state.frame);
     }
-    for (const key of touched) write(key, state.frame);
-    light(frame);
+    if (picture) {
+      for (const key of touched) write(key);
+      picture.light(frame);
+      const near = frame.units.length ? frame : frames[Math.min(state.frame + 1, frames.length - 1)];
+      const units = near.target === null ? near.units : [...near.units, near.target];
+      camera.keep(units.map((k) => picture.units[k]));
+    }
     tell(frame);
+    if (isFresh) ask(frame);
   }
 
   function showAll() {
-    for (let key = 0; key < 2 * units.length; key += 1) write(key, state.frame);
+    if (picture) {
+      for (let key = 0; key < 2 * play.units.length; key += 1) write(key);
+      for (const arrow of play.arrows.keys()) {
+        picture.pass(arrow, (run().passed.get(arrow) ?? Infinity) <= state.frame);
+      }
+    }
     show(state.frame, false);
   }
 
-  function light(frame) {
-    for (const [element, name] of lit) element.classList.remove(name);
-    lit = [
-      ...frame.units.map((k) => [units[k], "is-active"]),
-      ...frame.arrows.map((k) => [arrows[k], "is-active"]),
-    ];
-    if (frame.target !== null) lit.push([units[frame.target], "is-target"]);
-    for (const [element, name] of lit) element.classList.add(name);
-    keepInSight(find("stage"), lit.map(([element]) => element).filter((e) => units.includes(e)));
-  }
-
   function tell(frame) {
-    const isAsked = !state.isShown;
-    find("title").textContent = frame.title;
-    find("text").textContent = isAsked ? frame.asked : frame.text;
-    find("note").textContent = (isAsked ? frame.asked_note : frame.note) ?? "";
-    if (!isAsked && page.ownerDocument.activeElement === find("reveal")) find("forward").focus();
-    find("reveal").hidden = !isAsked;
+    const { title, text, note } = caption(play, frame, say, !state.isShown);
+    find("title").textContent = title;
+    find("text").textContent = text;
+    find("note").textContent = note ?? "";
     const last = run().frames.length - 1;
     slider.max = last;
     slider.value = state.frame;
-    slider.setAttribute("aria-valuetext", `step ${state.frame} of ${last}, ${frame.title}`);
+    slider.setAttribute("aria-valuetext", say("step of", { frame: state.frame, last, title }));
     find("count").textContent = `${state.frame} / ${last}`;
-    page.dataset.phase = frame.phase;
+    main.dataset.phase = frame.phase;
+    main.dataset.kind = frame.wrong?.length ? "wrong" : frame.kind;
+    const address = given.link?.(state.frame, state.fault);
+    find("link").hidden = !address;
+    if (address) find("link").href = address;
     if (state.frame === last) pause();
+  }
+
+  function ask(frame) {
+    const question = { id: `${state.fault} ${state.frame}`, answer: frame.answer };
+    prediction.tell("");
+    prediction.ask(state.isShown ? null : question, caption(play, frame, say, true).asks, isInUse());
   }
 
   function reveal() {
     state.isShown = true;
-    for (const key of run().touched[state.frame]) write(key, state.frame);
-    tell(run().frames[state.frame]);
+    showAll();
+    prediction.ask(null);
   }
 
-  // ---- playing -------------------------------------------------------------------------------
+  // ---- playing ---------------------------------------------------------------------------------
 
   function pause() {
     clearInterval(state.timer);
     state.timer = 0;
-    page.dataset.playing = "no";
-    find("play").setAttribute("aria-label", "Play");
-    find("caption").setAttribute("aria-live", "polite");
+    label("no", "play", "polite");
   }
 
   function start() {
     if (state.frame === run().frames.length - 1) show(0);
-    page.dataset.playing = "yes";
-    find("play").setAttribute("aria-label", "Pause");
-    find("caption").setAttribute("aria-live", "off"); // a reader could not keep up
+    label("yes", "pause", "off"); // a reader could not keep up
     const pace = STEP_MS / Number(find("speed").value);
     state.timer = setInterval(() => (state.isShown ? show(state.frame + 1) : pause()), pace);
   }
 
-  function go(to) {
+  function label(isPlaying, word, live) {
+    main.dataset.playing = isPlaying;
+    for (const name of ["aria-label", "title"]) find("play").setAttribute(name, say(word));
+    find("caption").setAttribute("aria-live", live);
+  }
+
+  function go(to, fault = state.fault) {
     pause();
+    if (fault !== state.fault) breakIt(fault);
     show(to);
   }
+
+  // ---- switches --------------------------------------------------------------------------------
+
+  let lastFault = play.runs[1]?.name ?? "";
+
+  function breakIt(fault) {
+    pause();
+    if (!runs.has(fault)) fault = "";
+    const isLast = state.frame === run().frames.length - 1;
+    state.fault = find("fault").value = fault;
+    if (fault) lastFault = fault;
+    main.dataset.fault = fault;
+    const last = run().frames.length - 1;
+    state.frame = isLast ? last : Math.min(state.frame, last);
+    state.isShown = true;
+    showAll();
+    prediction.ask(null);
+  }
+
+  function predict(isOn) {
+    pause();
+    state.isPredicting = find("predict").checked = isOn;
+    state.isShown = true; // what is there already is not asked for
+    main.classList.toggle("is-predicting", isOn);
+    find("value").hidden = isOn; // the heading would tell the end
+    find("score").hidden = !isOn;
+    prediction.ask(null);
+    list.show(chosen, isOn);
+    showAll();
+  }
+
+  function fillFaults() {
+    const survived = document.createElement("optgroup");
+    survived.label = say("survived");
+    for (const { name, says, rows } of play.runs.slice(1)) {
+      const option = document.createElement("option");
+      option.value = name;
+      option.textContent = say(`fault ${name}`) ?? says;
+      (rows ? find("fault") : survived).append(option);
+    }
+    if (survived.children.length) find("fault").append(survived);
+  }
+
+  // ---- the paths of a variable -----------------------------------------------------------------
+
+  function choose(unit) {
+    if (unit === chosen) return;
+    chosen = unit;
+    picture.choose(unit, unit === null ? [] : play.units[unit].terms);
+    list.show(unit, state.isPredicting);
+    find("info").classList.toggle("has-paths", unit !== null);
+  }
+
+  function single(way) {
+    picture.single(way);
+    list.single(way);
+  }
+
+  function follow(unit, k) {
+    const listen = (kind, action) => unit.addEventListener(kind, action, { signal });
+    listen("pointerenter", () => choose(k));
+    listen("focus", () => choose(k));
+    listen("click", () => unit.focus({ preventScroll: true }));
+    listen("pointerleave", () => {
+      const focused = picture.units.indexOf(root.activeElement);
+      choose(focused < 0 ? null : focused);
+    });
+    listen("blur", () => choose(null));
+  }
+
+  // ---- buttons and keys ------------------------------------------------------------------------
 
   const actions = {
     first: () => go(0),
@@ -117,154 +249,141 @@ export function mount(page, play) {
     play: () => (state.timer ? pause() : start()),
     forward: () => go(state.frame + 1),
     last: () => go(run().frames.length - 1),
-    reveal,
+    "zoom-in": camera.enlarge,
+    "zoom-out": camera.reduce,
+    fit: camera.whole,
+    options: () => main.classList.toggle("has-options"),
   };
-  for (const [name, action] of Object.entries(actions)) find(name).addEventListener("click", action);
-  slider.addEventListener("input", () => go(Number(slider.value)));
-  find("speed").addEventListener("change", () => {
-    if (state.timer) {
-      pause();
-      start();
-    }
-  });
-
-  const breaks = find("broken");
-  breaks.addEventListener("change", () => {
-    pause();
-    state.isBroken = breaks.checked;
-    page.dataset.rule = breaks.checked ? "=" : "+=";
-    showAll();
-  });
-  const predicts = find("predict");
-  predicts.addEventListener("change", () => {
-    pause();
-    state.isPredicting = predicts.checked;
-    state.isShown = true; // what is there already is not asked for
-    find("value").hidden = predicts.checked; // the heading would tell the end
-    if (chosen !== null) list(play.units[chosen].paths);
-    showAll();
-  });
-
   const keys = {
     ArrowRight: actions.forward,
     ArrowLeft: actions.back,
     Home: actions.first,
     End: actions.last,
     " ": actions.play,
-    Enter: () => (state.isShown ? undefined : reveal()),
-    b: () => breaks.click(),
-    p: () => predicts.click(),
+    "+": camera.enlarge,
+    "=": camera.enlarge,
+    "-": camera.reduce,
+    0: camera.whole,
+    Enter: () => (state.isShown ? undefined : prediction.check()),
+    b: () => breakIt(state.fault ? "" : lastFault),
+    p: () => predict(!state.isPredicting),
+    Escape: () => main.focus({ preventScroll: true }),
   };
-  page.ownerDocument.addEventListener("keydown", (event) => {
-    const action = keys[event.key];
-    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
-    const isControl = event.target.closest("button, input, select, a");
-    if (isControl && [" ", "Enter"].includes(event.key)) return; // the control's own business
-    const hasArrows = event.target === slider || event.target === find("speed");
-    if (hasArrows && /^(Arrow|Home|End)/.test(event.key)) return;
+  const pans = { ArrowLeft: [-80, 0], ArrowRight: [80, 0], ArrowUp: [0, -80], ArrowDown: [0, 80] };
+
+  function press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key, target } = event;
+    if (prediction.isGuessing(target)) return; // the box's own business
+    if (event.shiftKey && key in pans) {
+      event.preventDefault();
+      return camera.pan(...pans[key]);
+    }
+    const isControl = target.closest("button, input, select, a");
+    if (target.matches("input:not([type])") && !/^(Arrow|Home|End)/.test(key)) return;
+    if (isControl && [" ", "Enter"].includes(key)) return;
+    const hasArrows = target === slider || target.matches("select");
+    if (hasArrows && /^(Arrow|Home|End)/.test(key)) return;
+    const isWay = chosen !== null && /^[1-6]$/.test(key) && Number(key) <= play.units[chosen].terms.length;
+    const action = isWay ? () => single(Number(key) - 1) : keys[key];
+    if (!action) return;
     event.preventDefault();
     action();
-  });
+  }
 
-  // ---- paths of a variable -------------------------------------------------------------------
+  function wire() {
+    for (const [name, action] of Object.entries(actions)) on(name, "click", action);
+    on("slider", "input", () => go(Number(slider.value)));
+    on("speed", "change", () => {
+      if (!state.timer) return;
+      pause();
+      start();
+    });
+    on("fault", "change", () => breakIt(find("fault").value));
+    on("predict", "change", () => predict(find("predict").checked));
+    main.addEventListener("keydown", press, { signal });
+    list.table.addEventListener("pointerover", (event) => {
+      const way = event.target.closest("tr").dataset.way;
+      if (way !== undefined) single(Number(way));
+    }, { signal });
+    list.table.addEventListener("pointerleave", () => single(null), { signal });
+  }
 
-  const users = play.units.map(() => []);
-  play.arrows.forEach(([source, target], k) => users[source].push([target, k]));
-  let chosen = null;
+  // ---- the picture, in the direction that suits the width --------------------------------------
 
-  function choose(unit) {
-    if (unit === chosen) return;
-    svg.querySelectorAll(".on-path").forEach((element) => element.classList.remove("on-path"));
-    chosen = unit;
-    svg.classList.toggle("has-path", unit !== null);
-    find("paths").hidden = unit === null;
-    if (unit === null) return;
-    const reached = new Set([unit]);
-    for (const k of reached) { // grows while it is read
-      units[k].classList.add("on-path");
-      for (const [target, arrow] of users[k]) {
-        arrows[arrow].classList.add("on-path");
-        reached.add(target);
-      }
+  async function turnPicture() {
+    const { pictures } = given;
+    const wanted = main.clientWidth < NARROW ? "TB" : "LR";
+    const next = pictures[wanted] ? wanted : Object.keys(pictures)[0];
+    main.dataset.size = main.clientWidth < NARROW ? "narrow" : "wide";
+    if (next === direction) return camera.fit();
+    direction = next;
+    const svg = await svgFrom(pictures[next]);
+    if (signal.aborted || direction !== next) return;
+    pictures[next] = svg;
+    choose(null);
+    if (!drawn[next]) {
+      drawn[next] = pictureOf(svg, play);
+      drawn[next].units.forEach(follow);
     }
-    list(play.units[unit].paths);
+    picture = drawn[next];
+    camera.hold(svg);
+    showAll();
+    main.dataset.ready = "yes";
   }
 
-  function list(paths) {
-    const secret = (text) => (state.isPredicting ? "?" : text);
-    const head = `${paths.name}: gradient ${secret(paths.gradient)}, the sum of ${paths.count}`;
-    find("paths-head").textContent = head;
-    const rows = paths.terms.map(([product, factors, path]) => {
-      const row = page.ownerDocument.createElement("tr");
-      const texts = [secret(product), secret(factors), path];
-      for (const text of texts) row.insertCell().textContent = text;
-      return row;
-    });
-    find("paths-terms").replaceChildren(...rows);
+  main.dataset.fault = "";
+  main.setAttribute("aria-label", say("player", { title: play.title || say("a number") }));
+  find("name").textContent = play.title || say("a number");
+  find("value").textContent = ` = ${play.value}`;
+  fillFaults();
+  wire();
+  predict(false);
+  go(Number(given.start ?? 0), given.fault ?? "");
+  followTheme(host, main, signal);
+  turnPicture(); // now: a frame that is out of sight hears of no resizing
+  const watcher = new ResizeObserver(() => turnPicture());
+  watcher.observe(main);
+  if (given.fill) watcher.observe(find("stage"));
+  return {
+    go,
+    place: () => ({ frame: state.frame, fault: state.fault }),
+    close() {
+      ending.abort();
+      watcher.disconnect();
+      clearInterval(state.timer);
+    },
+  };
+}
+
+// The theme is that of `data-theme` on the element or around it, else the system's.
+function followTheme(host, main, signal) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const set = () => {
+    const around = host.closest('[data-theme="dark"], [data-theme="light"]');
+    main.dataset.theme = around?.dataset.theme ?? (dark.matches ? "dark" : "light");
+  };
+  dark.addEventListener("change", set, { signal });
+  const watcher = new MutationObserver(set);
+  const filter = { attributes: true, attributeFilter: ["data-theme"], subtree: true };
+  watcher.observe(document.documentElement, filter);
+  signal.addEventListener("abort", () => watcher.disconnect());
+  set();
+}
+
+// An SVG from what stands for it: an element, its text, or its text deflated, in base64.
+async function svgFrom(thing) {
+  if (thing instanceof Element) return thing;
+  let text = thing;
+  if (!text.startsWith("<")) {
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    text = await new Response(stream).text();
   }
-
-  units.forEach((unit, k) => {
-    unit.addEventListener("pointerenter", () => choose(k));
-    unit.addEventListener("focus", () => choose(k));
-    unit.addEventListener("pointerleave", () => {
-      const focused = units.indexOf(page.ownerDocument.activeElement);
-      choose(focused < 0 ? null : focused);
-    });
-    unit.addEventListener("blur", () => choose(null));
-  });
-
-  const [width, height] = [svg.width.baseVal.value, svg.height.baseVal.value];
-  function fit() {
-    const smallest = find("fit").checked ? 0 : SMALLEST;
-    const scale = Math.max(smallest, Math.min(1, find("stage").clientWidth / width));
-    svg.setAttribute("width", width * scale);
-    svg.setAttribute("height", height * scale);
-  }
-  page.ownerDocument.defaultView.addEventListener("resize", fit);
-  find("fit").addEventListener("change", fit);
-
-  fit();
-  pause();
-  showAll();
-  page.dataset.ready = "yes";
+  return document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
 }
 
-// The frames of one run, which fields each touches, and for each field what it reads when.
-function timeline(play, backward) {
-  const frames = [...play.forward, ...backward];
-  const texts = play.units.flatMap((unit) => [unit.data, unit.grad]);
-  const history = texts.map((text) => [{ frame: 0, text }]);
-  const touched = frames.map((frame, k) =>
-    frame.changes.map((change) => {
-      const key = 2 * change.unit + (change.field === "grad" ? 1 : 0);
-      history[key].push({ frame: k, text: change.text, wrong: change.wrong });
-      return key;
-    }),
-  );
-  return { frames, history, touched };
+function speaker(lang) {
+  const words = WORDS[lang] ?? WORDS.en;
+  return (key, fields = {}) => words[key]?.replace(/\{(\w+)\}/g, (_, name) => fields[name]);
 }
-
-// Scroll so that all these elements are seen; if they are too far apart, the last one.
-function keepInSight(stage, elements) {
-  if (!elements.length) return;
-  if (stage.scrollWidth <= stage.clientWidth && stage.scrollHeight <= stage.clientHeight) return;
-  const frame = stage.getBoundingClientRect();
-  const boxes = elements.map((element) => element.getBoundingClientRect());
-  const [width, height] = [stage.clientWidth - 2 * MARGIN, stage.clientHeight - 2 * MARGIN];
-  const span = (list) => ({
-    left: Math.min(...list.map((box) => box.left)),
-    right: Math.max(...list.map((box) => box.right)),
-    top: Math.min(...list.map((box) => box.top)),
-    bottom: Math.max(...list.map((box) => box.bottom)),
-  });
-  let box = span(boxes);
-  if (box.right - box.left > width || box.bottom - box.top > height) box = span(boxes.slice(-1));
-  const [left, top] = [frame.left + MARGIN, frame.top + MARGIN];
-  if (box.right > left + width) stage.scrollLeft += box.right - left - width;
-  if (box.left < left) stage.scrollLeft -= left - box.left;
-  if (box.bottom > top + height) stage.scrollTop += box.bottom - top - height;
-  if (box.top < top) stage.scrollTop -= top - box.top;
-}
-
-const payload = document.querySelector('script[data-player="play"]');
-if (payload) mount(document.querySelector("main"), JSON.parse(payload.textContent));

@@ -1,0 +1,94 @@
+// <minigrad-player>: a player in a page, its styles in a shadow root. Inside it are the picture, so
+// that there is something to see without a script, and the play as JSON.
+//
+//   start, fault   where it opens; `#step=12&fault=overwrite` in the address comes before them, with
+//                  an id in front of each, `#id.step=12`, if the element has one
+//   compact, fill  less around the picture; fills its element instead of growing with the picture
+//   takes-focus    has the keys at once, where it is the page's only business
+//   lang           "es" for Spanish, also on an element around it; data-theme: "dark" or "light" too
+//
+// A script can have it without the element: customElements.get("minigrad-player").mount(where, what).
+
+class MinigradPlayer extends HTMLElement {
+  static mount = mount;
+
+  connectedCallback() {
+    // A parser may call this before the children are there.
+    if (document.readyState === "loading") {
+      document.addEventListener("DOMContentLoaded", () => this.#open(), { once: true });
+    } else {
+      this.#open();
+    }
+  }
+
+  disconnectedCallback() {
+    this.#ending?.abort();
+    this.player?.destroy();
+    this.player = null;
+  }
+
+  // Show another play, as `mount` takes it.
+  update(given) {
+    if (!this.player) return this.#show(given);
+    this.#given = given;
+    this.player.update(given);
+  }
+
+  #ending = null;
+  #given = null; // what it shows, also while it is moved to another place of the page
+
+  #open() {
+    if (this.player || !this.isConnected) return;
+    this.#ending = new AbortController();
+    addEventListener("hashchange", () => this.#follow(), { signal: this.#ending.signal });
+    const given = this.#given ?? this.#inside();
+    if (given) this.#show(given); // else a script will call update()
+  }
+
+  #inside() {
+    const payload = this.querySelector('script[type="application/json"]');
+    if (!payload) return null;
+    const given = JSON.parse(payload.textContent);
+    const svg = this.querySelector("svg");
+    svg?.remove(); // the player shows it, or another
+    if (svg) given.pictures[svg.dataset.rankdir] = svg;
+    return given;
+  }
+
+  #show(given) {
+    this.#given = given;
+    const asked = this.#asked();
+    const lang = this.closest("[lang]")?.lang.slice(0, 2);
+    const start = asked.frame ?? this.getAttribute("start") ?? 0;
+    const fault = asked.fault ?? this.getAttribute("fault") ?? "";
+    // A frame without an address of its own, as in a notebook, has no links to offer.
+    const link = location.protocol === "about:" ? null : (...place) => this.#address(...place);
+    this.player = mount(this, { lang, start, fault, link, fill: this.hasAttribute("fill"), ...given });
+    const main = this.shadowRoot.querySelector("main");
+    if (this.hasAttribute("takes-focus") && window === window.parent) main.focus({ preventScroll: true });
+  }
+
+  // ---- links to a step -------------------------------------------------------------------------
+
+  #key = (name) => (this.id ? `${this.id}.${name}` : name);
+
+  #address(frame, fault) {
+    const place = new URLSearchParams([[this.#key("step"), frame]]);
+    if (fault) place.set(this.#key("fault"), fault);
+    return `#${place}`;
+  }
+
+  #asked() {
+    const place = new URLSearchParams(location.hash.slice(1));
+    const frame = place.get(this.#key("step"));
+    if (frame === null || !/^\d+$/.test(frame)) return {};
+    return { frame: Number(frame), fault: place.get(this.#key("fault")) ?? "" };
+  }
+
+  #follow() {
+    const { frame, fault } = this.#asked();
+    if (frame !== undefined) this.player?.go(frame, fault);
+  }
+}
+
+if (!customElements.get("minigrad-player")) customElements.define("minigrad-player", MinigradPlayer);

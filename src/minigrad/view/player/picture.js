@@ -1,0 +1,139 @@
+// The picture: writes fields, lights units and arrows, turns arrows around, colours paths. The SVG
+// is Python's; what is added to it here is made of its own points.
+
+const SVG = "http://www.w3.org/2000/svg";
+const TAG = 10.5; // px, the letters of what a wrong grad should be
+const DASH = 9; // px, where several paths share an arrow
+
+function pictureOf(svg, play) {
+  const units = [...svg.querySelectorAll("[data-unit]")];
+  const arrows = [...svg.querySelectorAll("[data-arrow]")];
+  const fields = units.flatMap((unit) => [...unit.querySelectorAll(".mg-data, .mg-grad")]);
+  svg.querySelector(".mg-ways")?.remove(); // of a player that it was in before
+  const ways = draw("g", { class: "mg-ways", fill: "none" });
+  arrows[0]?.parentNode.before(ways); // like a marker pen, under the arrows
+  let lit = [];
+  let chosen = [];
+
+  // `entry` is what the history of the field says; with `isHidden` it is to be guessed.
+  function write(key, entry, isHidden) {
+    const [unit, isGrad] = [Math.floor(key / 2), key % 2 === 1];
+    const right = isHidden ? undefined : entry.right;
+    const text = `${isGrad ? "grad" : "data"} ${isHidden ? "?" : entry.text}`.trim();
+    const field = fields[key];
+    field.textContent = text;
+    if (isGrad) {
+      condense(field, text, play.units[unit].columns * play.column);
+      field.classList.toggle("is-wrong", right !== undefined);
+      units[unit].classList.toggle("is-wrong", right !== undefined);
+      correct(units[unit], right);
+    }
+    const numbers = fields.slice(2 * unit, 2 * unit + 2).map((each) => each.textContent);
+    units[unit].setAttribute("aria-label", [play.units[unit].name, ...numbers].join(", ") + unlike(right));
+  }
+
+  // A cell is as wide as the right numbers need; wrong ones may have more digits.
+  function condense(field, text, width) {
+    if (text.length * play.column <= width) return field.removeAttribute("textLength");
+    field.setAttribute("textLength", width);
+    field.setAttribute("lengthAdjust", "spacingAndGlyphs");
+  }
+
+  // Under the corner of a wrong grad stands what it should be.
+  function correct(unit, right) {
+    unit.querySelector(".mg-tag")?.remove();
+    if (right === undefined) return;
+    const box = unit.querySelector(".mg-box");
+    const at = (name) => Number(box.getAttribute(name));
+    const width = (right.length + 2) * play.column * (TAG / 12) + 8;
+    const [x, y] = [at("x") + at("width") - width + 4, at("y") + at("height") - 3];
+    const tag = draw("g", { class: "mg-tag" });
+    const text = draw("text", { class: "mg-right", x: x + width / 2, y: y + 8, "font-size": TAG, stroke: "none" });
+    text.textContent = `≠ ${right}`;
+    tag.append(draw("rect", { x, y, width, height: 15, rx: 3 }), text);
+    unit.append(tag);
+  }
+
+  function light(frame) {
+    for (const [element, name] of lit) element.classList.remove(name);
+    const isBackward = frame.kind === "backward";
+    lit = frame.units.map((k) => [units[k], "is-active"]);
+    for (const k of frame.arrows) {
+      lit.push([arrows[k], "is-active"]);
+      if (isBackward) turn(arrows[k]);
+    }
+    if (frame.target !== null) lit.push([units[frame.target], "is-target"]);
+    for (const [element, name] of lit) element.classList.add(name);
+  }
+
+  // An arrow that a gradient has gone along points the way it went.
+  function pass(k, isPassed) {
+    if (isPassed) turn(arrows[k]);
+    arrows[k].classList.toggle("is-back", isPassed);
+  }
+
+  // ---- the paths of a variable: one colour each, dashes in turn where they share an arrow -------
+
+  function choose(unit, terms) {
+    for (const element of chosen) element.classList.remove("on-path");
+    chosen = [];
+    ways.replaceChildren();
+    svg.classList.toggle("has-path", unit !== null);
+    if (unit === null) return;
+    const reached = new Set([unit]);
+    for (const k of reached) { // grows while it is read
+      chosen.push(units[k]);
+      for (const [target, arrow] of users[k]) {
+        chosen.push(arrows[arrow]);
+        reached.add(target);
+      }
+    }
+    for (const element of chosen) element.classList.add("on-path");
+    const sharing = new Map();
+    terms.forEach(([, path], way) => {
+      for (const arrow of path) sharing.set(arrow, [...(sharing.get(arrow) ?? []), way]);
+    });
+    for (const [arrow, all] of sharing) ways.append(...all.map((way, k) => stroke(arrow, way, k, all.length)));
+  }
+
+  function stroke(arrow, way, turnOf, count) {
+    const [tip] = arrows[arrow].querySelector(".mg-head").points;
+    const d = `${arrows[arrow].querySelector(".mg-edge").getAttribute("d")}L${tip.x} ${tip.y}`;
+    const path = draw("path", { class: `way-${way}`, "data-way": way, "data-along": arrow, d });
+    if (count > 1) {
+      path.setAttribute("stroke-dasharray", `${DASH} ${DASH * (count - 1)}`);
+      path.setAttribute("stroke-dashoffset", -DASH * turnOf);
+    }
+    return path;
+  }
+
+  function single(way) { // null: all of them
+    for (const path of ways.children) path.classList.toggle("is-faint", way !== null && path.dataset.way !== `${way}`);
+  }
+
+  const users = play.units.map(() => []);
+  play.arrows.forEach(([source, target], k) => users[source].push([target, k]));
+  return { svg, units, write, light, pass, choose, single };
+}
+
+function draw(name, attributes) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+// Give an arrow a second head, at its start, once. The first head says how long one is and which
+// way the arrow runs; the line is made longer by it, because it ended where the head began.
+function turn(arrow) {
+  if (arrow.querySelector(".mg-back")) return;
+  const edge = arrow.querySelector(".mg-edge");
+  const [tip, one, two] = [...arrow.querySelector(".mg-head").points];
+  const [dx, dy] = [tip.x - (one.x + two.x) / 2, tip.y - (one.y + two.y) / 2];
+  const [sx, sy] = [(one.x - two.x) / 2, (one.y - two.y) / 2];
+  const [x, y] = edge.getAttribute("d").slice(1).split(/[ C]/, 2).map(Number);
+  const points = `${x},${y} ${x + dx + sx},${y + dy + sy} ${x + dx - sx},${y + dy - sy}`;
+  arrow.append(
+    draw("path", { class: "mg-edge mg-tail", d: `M${tip.x - dx} ${tip.y - dy}L${tip.x} ${tip.y}` }),
+    draw("polygon", { class: "mg-back", points, stroke: "none" }),
+  );
+}
