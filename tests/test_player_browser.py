@@ -789,18 +789,29 @@ def test_in_spanish(window):
     assert not re.findall(r"\b(the|of|step|break|gradient of|paths)\b", shown)
 
 
-def test_reduced_motion_and_dark_scheme(chromium, tmp_path):
-    to_html(diamond(), tmp_path / "play.html")
-    styles = {}
-    for motion, scheme in (("reduce", "dark"), ("no-preference", "light")):
-        context = chromium.new_context(reduced_motion=motion, color_scheme=scheme)
-        page = Window(context.new_page()).open(tmp_path / "play.html").page
-        styles[scheme] = (
-            page.eval_on_selector(".mg-unit", "e => getComputedStyle(e).transitionDuration"),
-            page.eval_on_selector(".mg-paper", "e => getComputedStyle(e).fill"),
-        )
-        context.close()
-    assert styles == {"dark": ("0s", "rgb(20, 24, 29)"), "light": ("0.12s", "rgb(255, 255, 255)")}
+def test_the_scheme_of_the_system_and_a_theme_that_is_asked_for(window):
+    for scheme, theme, paper in (
+        ("dark", "auto", "rgb(20, 24, 29)"),
+        ("light", "auto", "rgb(255, 255, 255)"),
+        ("light", "dark", "rgb(20, 24, 29)"),
+        ("dark", "light", "rgb(255, 255, 255)"),
+    ):
+        page = window(diamond(), {"color_scheme": scheme}, theme=theme).page
+        assert page.eval_on_selector(".mg-paper", "e => getComputedStyle(e).fill") == paper
+        page.emulate_media(media="print")  # paper is white
+        white = page.eval_on_selector(".mg-paper", "e => getComputedStyle(e).fill")
+        assert white == "rgb(255, 255, 255)"
+
+
+def test_nothing_moves_by_itself(window):
+    page = window(diamond()).page
+    moving = page.evaluate(
+        """() => [...document.querySelector("minigrad-player").shadowRoot.querySelectorAll("*")]
+            .map((element) => getComputedStyle(element))
+            .filter((style) => style.transitionDuration !== "0s" || style.animationName !== "none")
+            .length"""
+    )
+    assert moving == 0
 
 
 def test_a_notebook_exported_and_opened_without_a_network(chromium, tmp_path):

@@ -9,9 +9,12 @@ function pictureOf(svg, play) {
   const units = [...svg.querySelectorAll("[data-unit]")];
   const arrows = [...svg.querySelectorAll("[data-arrow]")];
   const fields = units.flatMap((unit) => [...unit.querySelectorAll(".mg-data, .mg-grad")]);
-  svg.querySelector(".mg-ways")?.remove(); // of a player that it was in before
+  svg.querySelectorAll(".mg-ways, .mg-tag").forEach((each) => each.remove()); // of another player
   const ways = draw("g", { class: "mg-ways", fill: "none" });
   arrows[0]?.parentNode.before(ways); // like a marker pen, under the arrows
+  const texts = fields.map(() => ""); // what each field reads
+  const tags = new Map(); // by unit: what a wrong grad should be
+  const isBack = arrows.map((arrow) => arrow.classList.contains("is-back"));
   let lit = [];
   let chosen = [];
 
@@ -20,30 +23,36 @@ function pictureOf(svg, play) {
     const [unit, isGrad] = [Math.floor(key / 2), key % 2 === 1];
     const right = isHidden ? undefined : entry.right;
     const text = `${isGrad ? "grad" : "data"} ${isHidden ? "?" : entry.text}`.trim();
-    const field = fields[key];
-    field.textContent = text;
+    const reads = text + unlike(right);
+    if (texts[key] === reads) return;
+    texts[key] = reads;
+    fields[key].textContent = text;
     if (isGrad) {
-      condense(field, text, play.units[unit].columns * play.column);
-      field.classList.toggle("is-wrong", right !== undefined);
+      condense(fields[key], text, play.units[unit].columns * play.column);
+      fields[key].classList.toggle("is-wrong", right !== undefined);
       units[unit].classList.toggle("is-wrong", right !== undefined);
-      correct(units[unit], right);
+      correct(unit, right);
     }
-    const numbers = fields.slice(2 * unit, 2 * unit + 2).map((each) => each.textContent);
-    units[unit].setAttribute("aria-label", [play.units[unit].name, ...numbers].join(", ") + unlike(right));
+    const name = `${play.units[unit].name}, ${texts[2 * unit]}, ${texts[2 * unit + 1]}`;
+    units[unit].setAttribute("aria-label", name);
   }
 
   // A cell is as wide as the right numbers need; wrong ones may have more digits.
   function condense(field, text, width) {
-    if (text.length * play.column <= width) return field.removeAttribute("textLength");
+    if (text.length * play.column <= width) {
+      if (field.hasAttribute("textLength")) field.removeAttribute("textLength");
+      return;
+    }
     field.setAttribute("textLength", width);
     field.setAttribute("lengthAdjust", "spacingAndGlyphs");
   }
 
   // Under the corner of a wrong grad stands what it should be.
   function correct(unit, right) {
-    unit.querySelector(".mg-tag")?.remove();
+    tags.get(unit)?.remove();
+    tags.delete(unit);
     if (right === undefined) return;
-    const box = unit.querySelector(".mg-box");
+    const box = units[unit].querySelector(".mg-box");
     const at = (name) => Number(box.getAttribute(name));
     const width = (right.length + 2) * play.column * (TAG / 12) + 8;
     const [x, y] = [at("x") + at("width") - width + 4, at("y") + at("height") - 3];
@@ -51,23 +60,22 @@ function pictureOf(svg, play) {
     const text = draw("text", { class: "mg-right", x: x + width / 2, y: y + 8, "font-size": TAG, stroke: "none" });
     text.textContent = `≠ ${right}`;
     tag.append(draw("rect", { x, y, width, height: 15, rx: 3 }), text);
-    unit.append(tag);
+    units[unit].append(tag);
+    tags.set(unit, tag);
   }
 
   function light(frame) {
     for (const [element, name] of lit) element.classList.remove(name);
-    const isBackward = frame.kind === "backward";
     lit = frame.units.map((k) => [units[k], "is-active"]);
-    for (const k of frame.arrows) {
-      lit.push([arrows[k], "is-active"]);
-      if (isBackward) turn(arrows[k]);
-    }
+    for (const k of frame.arrows) lit.push([arrows[k], "is-active"]);
     if (frame.target !== null) lit.push([units[frame.target], "is-target"]);
     for (const [element, name] of lit) element.classList.add(name);
   }
 
   // An arrow that a gradient has gone along points the way it went.
   function pass(k, isPassed) {
+    if (isBack[k] === isPassed) return;
+    isBack[k] = isPassed;
     if (isPassed) turn(arrows[k]);
     arrows[k].classList.toggle("is-back", isPassed);
   }
