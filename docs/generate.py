@@ -175,26 +175,30 @@ def training() -> Value:
 
 
 def photograph(folder: Path) -> None:
-    """Take a picture of the player, at the step where the famous bug strikes."""
+    """Take pictures of the player, at the step where the famous bug strikes."""
     from playwright.sync_api import sync_playwright
 
     path = os.environ.get("MINIGRAD_BROWSER") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
-        page_path = Path(temporary, "play.html")
-        view.to_html(pictures.diamond(), page_path)
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1000, "height": 470}, color_scheme="light")
-        page.emulate_media(reduced_motion="reduce")
-        page.goto(page_path.as_uri())
-        page.wait_for_selector("main[data-ready=yes]")
-        page.keyboard.press("End")
-        page.keyboard.press("ArrowLeft")
-        page.keyboard.press("ArrowLeft")
+
+        def page_of(width: int, height: int, scale: float = 1, **options: Any) -> Any:
+            page_path = Path(temporary, "play.html")
+            view.to_html(pictures.diamond(), page_path, **options)
+            size = {"width": width, "height": height}
+            page = browser.new_page(viewport=size, color_scheme="light", device_scale_factor=scale)
+            page.goto(page_path.as_uri())
+            page.wait_for_selector("main[data-ready=yes]")
+            return page
+
+        page = page_of(1000, 470, start=12)
         page.hover('[data-unit="0"]')
         page.screenshot(path=folder / "player.png")
-        page.mouse.move(990, 460)
-        page.keyboard.press("b")
-        page.screenshot(path=folder / "player-broken.png")
+        page_of(1000, 470, start=12, fault="overwrite").screenshot(
+            path=folder / "player-broken.png"
+        )
+        page_of(660, 300, start=12, compact=True).screenshot(path=folder / "player-compact.png")
+        page_of(390, 760, start=12, lang="es").screenshot(path=folder / "player-phone.png")
         browser.close()
 
 

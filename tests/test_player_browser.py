@@ -756,6 +756,36 @@ def test_mount_update_and_destroy(window):
     page.page.keyboard.press("ArrowRight")
 
 
+def test_the_page_of_the_documentation_from_a_server(chromium):
+    files = {
+        "/player.js": ("text/javascript", view.player_script()),
+        "/payload.json": ("application/json", json.dumps(view.player_payload(diamond()))),
+        "/": (
+            "text/html",
+            f"""<!doctype html><meta charset="utf-8">{view.player_element(diamond(), id="one")}
+            <div id="here"></div><script type="module">
+            import {{ mount }} from "./player.js";
+            const payload = await (await fetch("payload.json")).json();
+            window.player = mount(document.querySelector("#here"), payload);
+            </script>""",
+        ),
+    }
+    page = chromium.new_page()
+
+    def answer(route):
+        kind, text = files[route.request.url.removeprefix("http://lesson.test")]
+        route.fulfill(content_type=kind, body=text)
+
+    page.route("http://lesson.test/**", answer)
+    page.goto("http://lesson.test/")
+    for place in ("#one", "#here"):
+        page.wait_for_selector(f"{place} >> main[data-ready=yes]")
+    page.locator("#here >> [data-player=last]").click()
+    counts = page.locator('[data-player="count"]').all_text_contents()
+    assert counts == ["0 / 14", "14 / 14"]
+    page.close()
+
+
 def test_an_element_that_is_moved_or_made_by_a_script(window):
     payload = json.dumps(view.player_payload(neuron())).replace("</", "<\\/")
     page = window(foreign_page(view.player_element(diamond()), rest=f"window.next = {payload};"))
