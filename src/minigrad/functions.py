@@ -37,7 +37,8 @@ def _function(name: str) -> _Function:
         return apply(op, x)
 
     function.__name__ = function.__qualname__ = name
-    return _told(function)
+    told: _Function = _told(function)
+    return told
 
 
 def _told(function: Any) -> Any:
