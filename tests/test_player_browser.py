@@ -833,6 +833,16 @@ def test_the_scheme_of_the_system_and_a_theme_that_is_asked_for(window):
         assert white == "rgb(255, 255, 255)"
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_wrong_grad_has_a_colour_of_its_own(window, theme):
+    page = window(diamond(), theme=theme, start="end", fault="overwrite").page
+    wrong, right = (
+        page.eval_on_selector(f'[data-unit="{k}"] .mg-grad', "e => getComputedStyle(e).fill")
+        for k in (0, 1)
+    )
+    assert wrong != right
+
+
 def test_nothing_moves_by_itself(window):
     page = window(diamond()).page
     moving = page.evaluate(

@@ -30,7 +30,7 @@ function markup(say) {
 <label>${say("speed")} <select data-player="speed"><option value="1">1×</option>
 <option value="3">3×</option><option value="10">10×</option></select></label>
 </div></header>
-<div class="bar" role="toolbar" aria-label="${say("player", { title: "" }).trim()}">
+<div class="bar" role="toolbar" aria-label="${say("step")}">
 ${button("first", "first")}${button("back", "back")}
 ${button("play", "play", icon("play") + icon("pause"))}
 ${button("forward", "forward")}${button("last", "last")}

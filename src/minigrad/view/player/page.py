@@ -82,7 +82,8 @@ def script() -> str:
     """Return the player as one JavaScript module, which also defines <minigrad-player>."""
     themed = DARK.partition("{")[2].rpartition("}")[0]  # for a theme as well as for a scheme
     style = (
-        _bare(_read("player.css")) + f'@media screen {{ main[data-theme="dark"] {{ {themed} }} }}\n'
+        _bare(_read("player.css"))
+        + f'@media screen {{ :where([data-theme="dark"]) {{ {themed} }} }}\n'
     )
     constants = {"STYLE": style, "WORDS": words()}
     parts = [f"const {name} = {_inert(constant)};\n" for name, constant in constants.items()]
