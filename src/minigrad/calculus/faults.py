@@ -22,6 +22,7 @@ from .steps import PassRecord, Step, links
 
 Grads = list[tuple[Value, float]]
 Local = Callable[[Value, int, float], float]  # of a node, a position and what is right
+Rules = Callable[[Value], list[tuple[Value, float]]]  # a node's operands and local derivatives
 # What a node has for its operands: position, operand, local derivative, contribution.
 Contributions = list[tuple[int, Value, float | None, float]]
 
@@ -188,9 +189,16 @@ FAULTS: dict[str, str] = {fault.name: fault.says for fault in ROWS}
 
 
 def run_broken(
-    fault: BrokenPass, order: list[Value], previous_grads: Grads, watchers: list[Watcher]
+    fault: BrokenPass,
+    order: list[Value],
+    previous_grads: Grads,
+    watchers: list[Watcher],
+    rules: Rules = links,
 ) -> Grads:
-    """Run a backward pass with a fault in it; return the grads to add when it is over."""
+    """Run a backward pass with a fault in it; return the grads to add when it is over.
+
+    `rules` is for who runs several passes over one graph, and has asked each node once.
+    """
     tapes = [watcher for watcher in watchers if isinstance(watcher, PassRecord)]
     after_all = fault.begin(order, previous_grads)
     if order[-1].grad != 1.0:  # the tapes have noted a seed that is not there
@@ -198,7 +206,7 @@ def run_broken(
             tape.events.pop()
     for node in fault.order(order):
         grad, replaces = node.grad, fault.replaces(node)
-        for position, operand, local, contribution in _contributions(fault, node, grad):
+        for position, operand, local, contribution in _contributions(fault, node, grad, rules):
             before = operand.grad
             operand.grad = after = contribution if replaces else before + contribution
             step = (node, node._op, grad, operand, position, local, before, contribution)
@@ -207,12 +215,12 @@ def run_broken(
     return after_all
 
 
-def _contributions(fault: BrokenPass, node: Value, grad: float) -> Contributions:
+def _contributions(fault: BrokenPass, node: Value, grad: float, rules: Rules) -> Contributions:
     if node._is_custom:
         return _by_hand(node)
     found: Contributions = []
     met: set[int] = set()
-    for position, (operand, right) in enumerate(links(node)):
+    for position, (operand, right) in enumerate(rules(node)):
         if not (fault.counts_once and id(operand) in met):
             local = fault.slope(node, position, right)
             found.append((position, operand, local, local * grad))

@@ -25,6 +25,7 @@ from .player.page import (
     element_of,
     page_of,
     payload_of,
+    pictures_of,
     script,
     still_page_of,
 )
@@ -184,7 +185,8 @@ def player_element(
 def player_payload(root: Value, rankdir: str = "auto") -> dict[str, Any]:
     """Return what `mount()` and `update()` of the player's script show, as JSON can hold it."""
     scene = _playable(root, "player_payload", rankdir)
-    return payload_of(scene, play_of(root, scene), rankdir)[0]
+    shown = play_of(root, scene)
+    return payload_of(shown, pictures_of(scene, shown, rankdir))
 
 
 _WAYS = {"LR": "left to right", "TB": "top to bottom"}

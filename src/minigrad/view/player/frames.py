@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...calculus.faults import ROWS
 from ...calculus.paths import Explanation, Term, explain_all
-from ...calculus.replay import Replay, is_off, replay
+from ...calculus.replay import Replay, is_off, replays
 from ...calculus.steps import Forward, Step, aside, forward_steps, links, steps
 from ...core.graph import topological_order
 from ...core.names import brief, name_of, plural, short_name
@@ -37,10 +36,7 @@ def play_of(root: Any, scene: Scene) -> Play:
     units = [_unit(node, found, arrows) for node, found in zip(order, explanations, strict=True)]
     forward = [_forward(step, arrows) for step in forward_steps(root)]
     runs: list[dict[str, Any]] = [{"name": "", "rows": [_backward(s, arrows) for s in sound]}]
-    for fault in ROWS:
-        played = replay(root, fault, sound)
-        if played is not None:
-            runs.append(_run(played, arrows))
+    runs += [_run(played, arrows) for played in replays(root, sound)]
     play = {
         "title": scene.title if scene.units[-1].label or scene.units[-1].op else "",
         "value": str(scene.units[-1].data),

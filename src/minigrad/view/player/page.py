@@ -110,27 +110,28 @@ def check_options(options: Options, what: str) -> None:
             raise ValueError(f"{what}: {name}={value!r}; choose of {listed}.")
 
 
-def payload_of(scene: Scene, play: Play, rankdir: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what `mount` shows, and the pictures by direction: "auto" makes both."""
+def pictures_of(scene: Scene, play: Play, rankdir: str) -> dict[str, str]:
+    """Draw the scene for the player, by direction: "auto" draws both."""
     edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
     layers, widths = in_layers(len(scene.units), edges), widths_of(play)
-    pictures = {
+    return {
         way: svg_of(scene, way, is_live=True, has_style=False, widths=widths, layers=layers)
         for way in (("LR", "TB") if rankdir == "auto" else (rankdir,))
     }
-    return {
-        "play": play,
-        "pictures": {way: _packed(each) for way, each in pictures.items()},
-    }, pictures
+
+
+def payload_of(play: Play, pictures: dict[str, str]) -> dict[str, Any]:
+    """Return what `mount` shows, as JSON can hold it."""
+    return {"play": play, "pictures": {way: _packed(each) for way, each in pictures.items()}}
 
 
 def element_of(
     scene: Scene, play: Play, rankdir: str, options: Options, **attributes: str | bool
 ) -> str:
     """Make a <minigrad-player>: it holds its picture, which is there without the script, too."""
-    payload, pictures = payload_of(scene, play, rankdir)
-    shown, picture = next(iter(pictures.items()))
-    del payload["pictures"][shown]
+    pictures = pictures_of(scene, play, rankdir)
+    shown = next(iter(pictures))
+    picture = pictures.pop(shown)
     theme = options.get("theme", "auto")
     given: dict[str, str | bool] = {
         **attributes,
@@ -143,7 +144,7 @@ def element_of(
     return _ELEMENT.substitute(
         attributes="".join(_attribute(name, value) for name, value in given.items() if value),
         picture=picture.replace("<svg ", f'<svg data-rankdir="{shown}" ', 1),
-        payload=_inert(payload),
+        payload=_inert(payload_of(play, pictures)),
     )
 
 
