@@ -74,7 +74,7 @@ def folder(tmp_path, monkeypatch):
 
 
 # Exit codes other than 0 that are the right answer: a lab that has just begun is not finished.
-ANSWERS = {"minigrad lab check lab-order": 1}
+ANSWERS = {"minigrad lab check order": 1, "minigrad lab check lab-order --json": 1}
 ALL = [example for path in COMMANDS for example in examples_in(shown_by(path, "-h"))]
 
 

@@ -515,6 +515,69 @@ def test_the_folder_is_found(tmp_path, monkeypatch):
     assert "nowhere is not the folder of a lab" in done.stderr
 
 
+def test_a_lab_is_found_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    none = run("check", "order", "--lang", "en")
+    assert none.exit_code == 2
+    assert "lab order has not been begun here; start it with minigrad lab break order" in (
+        none.stderr
+    )
+    for name in ("order", "set"):
+        lab.start(name)
+    lab.start("tanh", "mine")
+    assert [str(find_folder(name)) for name in ("order", "set", "tanh")] == [
+        "lab-order",
+        "lab-set",
+        "mine",
+    ]
+    assert json.loads(run("check", "tanh", "--json").output)["lab"] == "tanh"
+    assert json.loads(run("reset", "set", "--json").output)["folder"] == "lab-set"
+    lab.start("order", "also")
+    assert str(find_folder("order")) == "lab-order"  # where `break` puts it counts first
+    monkeypatch.chdir(tmp_path / "mine")  # and from inside another lab
+    assert find_folder("order").resolve() == tmp_path / "lab-order"
+    assert find_folder("tanh") == Path()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "order").mkdir()  # a folder of that name which is no lab's
+    assert str(find_folder("order")) == "lab-order"
+    lab.start("set", "order", force=True)
+    assert lab.check("order").lab == "set"  # and one which is
+
+
+def test_the_list_shows_how_far_one_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def states():
+        return {row["lab"]: row["state"] for row in json.loads(run("--json").output)}
+
+    assert set(states().values()) == {"open"}
+    assert "Start with: minigrad lab break accumulate" in run("--lang", "en").output
+    engine = lab.start("tanh") / "engine.py"
+    whole = engine.read_text()
+    assert states() == dict.fromkeys(LABS, "open") | {"tanh": "started"}
+    assert re.search(r"tanh +│.*│ begun ", run("--lang", "en").output)
+    assert "Go on with: minigrad lab check tanh" in run("--lang", "en").output
+    engine.write_text(whole.replace("(1 - t**2)", "(1 - t)"))
+    run("check")
+    assert states()["tanh"] == "broken"
+    assert re.search(r"tanh +│.*│ empezado: roto ", run("--lang", "es").output)
+    engine.write_text(whole)
+    run("check")
+    lab.start("tanh", "once-more")  # the furthest counts
+    (lab.start("set") / ".lab.json").write_text("{")  # damaged, which is for `check` to say
+    assert states() == dict.fromkeys(LABS, "open") | {"tanh": "repaired"}
+    output = run("--lang", "en").output
+    assert re.search(r"tanh +│.*│ done ", output)
+    assert "1 of 8 done." in output
+    assert "Start with: minigrad lab break accumulate" in output
+    monkeypatch.chdir(tmp_path / "lab-tanh")
+    assert states()["tanh"] == "repaired"
+    for name in LABS:
+        memory = {"lab": name, "lang": "en", "state": "repaired", "seen": {}}
+        (lab.start(name, f"../all-{name}") / ".lab.json").write_text(json.dumps(memory))
+    assert "8 of 8 done.\nYou have done them all." in run("--lang", "en").output
+
+
 @pytest.mark.parametrize(
     "memory",
     [
@@ -610,7 +673,7 @@ def test_lists_for_people_and_for_programs():
         assert row.title() in output
     rows = json.loads(run("--lang", "es", "--json").output)
     assert [row["lab"] for row in rows] == list(LABS)
-    assert rows[3] == {"lab": "tanh", "title": "una derivada local equivocada"}
+    assert rows[3]["title"] == "una derivada local equivocada"
     assert "famoso error" in run("versions", "--lang", "es").output
     assert run("versions", "6").output == versions.source(6)
     assert run("versions", "6", "--diff").output == versions.diff(6)

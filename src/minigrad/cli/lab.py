@@ -31,7 +31,10 @@ Lang = Annotated[
     str | None, typer.Option("--lang", help="en or es; by default the language of your system.")
 ]
 Folder = Annotated[
-    Path | None, typer.Argument(help="of the lab; by default the one you are in, or see here")
+    Path | None,
+    typer.Argument(
+        metavar="LAB|FOLDER", help="by default the one you are in, or the only one here"
+    ),
 ]
 
 
@@ -41,19 +44,38 @@ _reported = reported("lab", LabError, ValueError)
 @app.callback(invoke_without_command=True)
 @_reported
 def _list(context: typer.Context, lang: Lang = None, as_json: AsJson = False) -> None:
-    """List the labs, or run one of the commands below."""
+    """List the labs and how far you are in each, or run one of the commands below."""
     if context.invoked_subcommand is not None:
         return
     lang = checked_language(lang)
+    begun = labs_folder.begun()
     if as_json:
-        put_json([{"lab": lab.name, "title": lab.title(lang)} for lab in LABS.values()])
+        put_json([_row(name, lang, *begun.get(name, (None, "open"))) for name in LABS])
         return
+    words = {"started": "begun", "broken": "is broken", "repaired": "done"}
+    states = {name: words[begun[name][1]] if name in begun else "open" for name in LABS}
     put(say(lang, "labs"))
     put_table(
-        (say(lang, "lab"), say(lang, "about")),
-        [(lab.name, lab.title(lang)) for lab in LABS.values()],
+        (say(lang, "lab"), say(lang, "about"), say(lang, "how far")),
+        [(lab.name, lab.title(lang), say(lang, states[lab.name])) for lab in LABS.values()],
     )
-    put(say(lang, "how to start", name=next(iter(LABS))))
+    if begun:
+        put(say(lang, "progress", done=list(states.values()).count("done"), all=len(LABS)))
+    put(_what_next(states, lang))
+
+
+def _row(name: str, lang: str, folder: Path | None, state: str) -> dict[str, str | None]:
+    where = None if folder is None else str(folder)
+    return {"lab": name, "title": LABS[name].title(lang), "state": state, "folder": where}
+
+
+def _what_next(states: dict[str, str], lang: str) -> str:
+    """Propose the lab that is under way, or else the first that is open."""
+    for key, wanted in (("how to go on", ("begun", "is broken")), ("how to start", ("open",))):
+        for name, state in states.items():
+            if state in wanted:
+                return say(lang, key, name=name)
+    return say(lang, "all done")
 
 
 @app.command("break")

@@ -11,6 +11,17 @@ Start at `labs.py`: a lab is a row there. `workspace.py` has what happens to a l
 from . import versions
 from .broken import broken
 from .labs import LABS, Lab
-from .workspace import LabError, Progress, check, reset, start
+from .workspace import LabError, Progress, begun, check, reset, start
 
-__all__ = ["LABS", "Lab", "LabError", "Progress", "broken", "check", "reset", "start", "versions"]
+__all__ = [
+    "LABS",
+    "Lab",
+    "LabError",
+    "Progress",
+    "begun",
+    "broken",
+    "check",
+    "reset",
+    "start",
+    "versions",
+]

@@ -9,7 +9,15 @@ PHRASES: dict[str, dict[str, str]] = {
         "labs": "Labs: break a small engine, see which tests still pass, repair it",
         "lab": "lab",
         "about": "what you break",
+        "how far": "how far",
+        "open": "open",
+        "begun": "begun",
+        "is broken": "begun: broken",
+        "done": "done",
+        "progress": "{done} of {all} done.",
         "how to start": "Start with: minigrad lab break {name}",
+        "how to go on": "Go on with: minigrad lab check {name}",
+        "all done": "You have done them all.",
         "versions": "Value, as the lessons grow it",
         "doctor": "the doctor says",
         "no backward": "no backward() yet",
@@ -53,6 +61,10 @@ PHRASES: dict[str, dict[str, str]] = {
             "{folder} is not the folder of a lab (it has no .lab.json); name one, "
             "or start with minigrad lab break accumulate."
         ),
+        "not begun": (
+            "lab {folder} has not been begun here; start it with minigrad lab break {folder}, "
+            "or name its folder."
+        ),
         "many labs": "there are several labs here ({folders}); name one of them.",
         "damaged": (
             "{folder}/.lab.json is damaged; start again: minigrad lab break LAB {folder} --force."
@@ -62,7 +74,15 @@ PHRASES: dict[str, dict[str, str]] = {
         "labs": "Labs: rompe un motor pequeño, mira qué pruebas aún pasan, repáralo",
         "lab": "lab",
         "about": "qué vas a romper",
+        "how far": "cómo vas",
+        "open": "por empezar",
+        "begun": "empezado",
+        "is broken": "empezado: roto",
+        "done": "hecho",
+        "progress": "{done} de {all} hechos.",
         "how to start": "Empieza con: minigrad lab break {name}",
+        "how to go on": "Sigue con: minigrad lab check {name}",
+        "all done": "Los has hecho todos.",
         "versions": "Value, tal como crece en las lecciones",
         "doctor": "el doctor dice",
         "no backward": "todavía sin backward()",
@@ -108,6 +128,10 @@ PHRASES: dict[str, dict[str, str]] = {
         "no lab here": (
             "{folder} no es la carpeta de un lab (no tiene .lab.json); indica una, "
             "o empieza con minigrad lab break accumulate."
+        ),
+        "not begun": (
+            "el lab {folder} no está empezado aquí; empiézalo con minigrad lab break {folder}, "
+            "o indica su carpeta."
         ),
         "many labs": "aquí hay varios labs ({folders}); indica uno de ellos.",
         "damaged": (

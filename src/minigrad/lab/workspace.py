@@ -2,6 +2,7 @@
 
     path = start("accumulate")      engine.py, probe.py, LAB.md and .lab.json
     check(path).state               "started", then "broken", then "repaired"
+    begun()                         which labs lie around here, and how far each of them is
     reset(path)                     the engine as it was; the learner's own is kept
 
 The learner's engine never runs in this process: `examine` has it run in the doctor's sandbox, with
@@ -165,19 +166,56 @@ def reset(folder: str | Path | None = None, *, lang: str | None = None) -> Resto
 
 
 def find_folder(folder: str | Path | None = None, lang: str | None = None) -> Path:
-    """Return the folder of a lab: the one named, this one, or the only one that lies in here."""
+    """Return the folder of a lab: the one named, this one, or the only one that lies in here.
+
+    A lab's own name will do for its folder, as in `check order`, wherever the learner put it.
+    """
     lang = checked_language(lang)
-    if folder is not None or (Path() / MEMORY).is_file():
-        target = Path() if folder is None else Path(folder)
-        if not (target / MEMORY).is_file():
-            raise LabError(say(lang, "no lab here", folder=target))
-        return target
-    found = sorted(memory.parent for memory in Path().glob(f"lab-*/{MEMORY}"))
+    if folder is None and (Path() / MEMORY).is_file():
+        return Path()
+    if folder is None:
+        found, name = _nearby(), Path().resolve().name or "."
+    elif (Path(folder) / MEMORY).is_file():
+        return Path(folder)
+    else:
+        name = str(folder)
+        found = [path for path in _nearby() if _lab_in(path) == name]
+        found = [path for path in found if path.name == f"lab-{name}"] or found
     if not found:
-        raise LabError(say(lang, "no lab here", folder=Path().resolve().name or Path()))
+        key = "no lab here" if folder is None or name not in LABS else "not begun"
+        raise LabError(say(lang, key, folder=name))
     if len(found) > 1:
         raise LabError(say(lang, "many labs", folders=", ".join(map(str, found))))
     return found[0]
+
+
+def begun() -> dict[str, tuple[Path, str]]:
+    """Return the labs that lie around here, by name: the folder of each, and its state."""
+    found: dict[str, tuple[Path, str]] = {}
+    for path in _nearby():
+        try:
+            name, _, state, _ = _recall(path, None)
+        except LabError:  # its own `check` will say what is wrong with it
+            continue
+        if name not in found or STATES.index(state) > STATES.index(found[name][1]):
+            found[name] = path, state
+    return found
+
+
+def _nearby() -> list[Path]:
+    """Find the folders of labs here; from inside of one, also those beside it."""
+    inside = (Path() / MEMORY).is_file()
+    beside = Path("..") if inside else Path()
+    here = Path().resolve()
+    found = sorted(memory.parent for memory in beside.glob(f"*/{MEMORY}") if memory.is_file())
+    return [Path()] * inside + [path for path in found if path.resolve() != here]
+
+
+def _lab_in(folder: Path) -> str | None:
+    try:
+        return _recall(folder, None)[0]
+    except LabError:
+        return folder.name.removeprefix("lab-")
 
 
 def checked_language(lang: str | None) -> str:
