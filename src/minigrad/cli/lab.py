@@ -183,7 +183,9 @@ def _tell(progress: Progress) -> None:
 
 
 def _put_differences(shown: list[Difference], progress: Progress) -> None:
-    columns = 3 if progress.engine == "other" else 2  # with what the lab asks for, or without
+    columns = (
+        3 if progress.engine in ("partial", "other") else 2
+    )  # with what the lab asks for, or without
     headings = [say(progress.lang, text) for text in ("yours", "whole", "as asked")[:columns]]
     rows = []
     for found in shown:

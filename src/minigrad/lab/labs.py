@@ -58,6 +58,18 @@ class Lab:
         """What the experiments measure on a sound engine: by hand, in the probe."""
         return _right(self.name)
 
+    def mended(self, measured: Measured, seen: Measured) -> tuple[int, int]:
+        """How many of the numbers that were wrong when it was broken are right now, and of all.
+
+        None, if something else has gone wrong since: then a right number may be a coincidence.
+        """
+        known = {k: x for k, x in (self.right | sound()).items() if k not in self.loose}
+        known = {k: x for k, x in known.items() if k in seen}
+        were_wrong, still_wrong = differences(seen, known), differences(measured, known)
+        is_worse = not set(still_wrong) <= set(were_wrong)
+        mended = [number for number in were_wrong if number not in still_wrong]
+        return 0 if is_worse else len(mended), len(were_wrong)
+
     def verdict(self, measured: Measured) -> str:
         """Say of measured numbers whether the engine is intact, broken as asked, or other."""
         if not differences(measured, self.right | sound()):
@@ -114,15 +126,20 @@ def sound() -> Measured:
 
 _V7 = "versions/v7.py"
 _SLIP = 1 - math.sqrt(0.5)  # 1 - t instead of 1 - t**2, where t is the root of 1/2
+_SLOPES: dict[str, float] = {  # of op(x) + x; with `=` for `+=` the 1 of the second x is lost
+    name: float(slope) for name, slope in sound()["slope_at_half"].items()
+}
 _ROWS = (
     Lab("accumulate", _V7,
-        {"diamond": {"a": -6.0, "b": -4.0, "c": -2.0}, "twice": {"a": 1.0}}),
+        {"diamond": {"a": -6.0, "b": -4.0, "c": -2.0}, "twice": {"a": 1.0},
+         "slope_at_half": {name: slope - 1.0 for name, slope in _SLOPES.items()}}),
     Lab("order", _V7,
         {"ladder": {"a": 3.0, "b": 2.0, "c": 6.0, "d": 5.0}}),
     Lab("zero_grad", GROWN,
         {"training": {"w1": 1.5, "w2": 3.75, "w3": 5.625, "w4": 6.1875, "w5": 5.15625}}),
     Lab("tanh", _V7,
-        {"neuron": {"x1": -3 * _SLIP, "w1": 2 * _SLIP, "x2": _SLIP, "w2": 0.0}}),
+        {"neuron": {"x1": -3 * _SLIP, "w1": 2 * _SLIP, "x2": _SLIP, "w2": 0.0},
+         "slope_at_half": _SLOPES | {"tanh(x) + x": 2 - math.tanh(0.5)}}),
     Lab("stale", GROWN,
         {"again": {"1st": 3.0, "2nd": 9.0, "3rd": 18.0},
          "deep": {"1st": 1.0, "2nd": 11.0, "3rd": 66.0, "4th": 286.0}}),

@@ -39,6 +39,8 @@ PHRASES: dict[str, dict[str, str]] = {
         "repaired": "{name}: finished. You broke it, you saw it, and you repaired it.",
         "seen": "What you saw while it was broken:",
         "repaired next": "Next: read the lesson at the end of LAB.md, and try another lab.",
+        "partial": "{name}: partly repaired. {mended} of {all} wrong numbers are right again.",
+        "partial next": "Next: the rows above are still wrong. Find what they have in common.",
         "other": "{name}: engine.py has changed, but not in the way of this lab.",
         "other next": (
             "Next: compare your change with LAB.md, or start over with minigrad lab reset."
@@ -107,6 +109,10 @@ PHRASES: dict[str, dict[str, str]] = {
         "repaired": "{name}: terminado. Lo rompiste, lo viste y lo reparaste.",
         "seen": "Lo que viste mientras estaba roto:",
         "repaired next": "Ahora: lee la lección al final de LAB.md y prueba otro lab.",
+        "partial": (
+            "{name}: reparado en parte. De {all} números equivocados, {mended} ya están bien."
+        ),
+        "partial next": ("Ahora: las filas de arriba siguen mal. Busca qué tienen en común."),
         "other": "{name}: engine.py ha cambiado, pero no de la manera que pide este lab.",
         "other next": (
             "Ahora: compara tu cambio con LAB.md, o vuelve a empezar con minigrad lab reset."

@@ -61,10 +61,11 @@ class Progress:
     lab: str
     lang: str
     state: str  # the furthest that counts: started, broken, repaired
-    engine: str  # now: intact, broken, other, failed
+    engine: str  # now: intact, broken, partial (some of it is repaired), other, failed
     differences: list[Difference]
     problem: str = ""  # why the engine could not be measured, or not all of it
     seen: list[Difference] = field(default_factory=list)  # what it measured when it was broken
+    mended: tuple[int, int] = (0, 0)  # numbers that were wrong and are right now; all that were
 
     @property
     def finished(self) -> bool:
@@ -74,8 +75,10 @@ class Progress:
     @property
     def lines(self) -> tuple[str, str]:
         """What to tell the learner: where they are, and what is next."""
-        key = self.engine if self.engine in ("other", "failed") else self.state
-        return say(self.lang, key, name=self.lab), say(self.lang, f"{key} next")
+        key = self.engine if self.engine in ("partial", "other", "failed") else self.state
+        mended, of = self.mended
+        where = say(self.lang, key, name=self.lab, mended=mended, all=of)
+        return where, say(self.lang, f"{key} next")
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -87,6 +90,7 @@ class Progress:
             "problem": self.problem,
             "differences": [difference.as_dict() for difference in self.differences],
             "seen": [difference.as_dict() for difference in self.seen],
+            "mended": list(self.mended),
             "message": " ".join(self.lines),
         }
 
@@ -134,18 +138,25 @@ def check(folder: str | Path | None = None, *, lang: str | None = None) -> Progr
         raise LabError(say(lang, "missing", folder=target))
     measured, problem = examine(lab, target / "engine.py", lang)
     engine = lab.verdict(measured) if measured else "failed"
-    if engine == "broken":
-        for experiment in sound():  # nobody asked the learner about those
-            measured.pop(experiment, None)
+    mended = lab.mended(measured, seen) if state == "broken" else (0, 0)
+    if engine in ("broken", "other") and mended[0]:
+        engine = "partial"
+    elif engine == "broken":
         state, seen = "broken", measured
     elif engine == "intact" and state == "broken":
         state = "repaired"
     elif engine != "intact" and state == "repaired":
         state = "broken"  # it was whole when we last looked
     _remember(target, name, own_lang, state, seen)
-    return Progress(
-        name, lang, state, engine, _differences(lab, measured), problem, _differences(lab, seen)
-    )
+    if engine == "broken":
+        measured = _asked_about(measured)
+    shown = _differences(lab, measured), problem, _differences(lab, _asked_about(seen))
+    return Progress(name, lang, state, engine, *shown, mended)
+
+
+def _asked_about(measured: Measured) -> Measured:
+    """Leave out what every whole engine is tried on: nobody asked the learner about that."""
+    return {name: numbers for name, numbers in measured.items() if name not in sound()}
 
 
 class Restored(NamedTuple):
@@ -245,7 +256,7 @@ def _differences(lab: Lab, measured: Measured) -> list[Difference]:
     found = []
     for experiment, name in differences(measured, right):
         yours, whole = measured.get(experiment, {}).get(name), right[experiment]
-        as_asked = lab.broken.get(experiment, whole)[name]
+        as_asked = (whole | lab.broken.get(experiment, {}))[name]
         found.append(Difference(experiment, name, yours, whole[name], as_asked))
     return found
 
