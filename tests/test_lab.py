@@ -28,7 +28,7 @@ from minigrad.core import blocks
 from minigrad.core.observers import replacing
 from minigrad.lab import LABS, LabError, broken, versions
 from minigrad.lab.broken import FAULTS
-from minigrad.lab.labs import LANGUAGES, language, sound
+from minigrad.lab.labs import LANGUAGES, PAGES, SECTIONS, language, sound
 from minigrad.lab.phrases import PHRASES
 from minigrad.lab.workspace import examine, find_folder
 
@@ -205,7 +205,6 @@ def test_a_learner_breaks_sees_repairs_and_finishes(name, lang, tmp_path, monkey
         "engine.py",
         "probe.py",
     ]
-    text = (folder / "LAB.md").read_text(encoding="utf-8")
     engine = folder / "engine.py"
     whole = engine.read_text(encoding="utf-8")
 
@@ -216,14 +215,17 @@ def test_a_learner_breaks_sees_repairs_and_finishes(name, lang, tmp_path, monkey
     assert run("check").exit_code == 1
     assert lab.check(folder).state == "started"
 
-    (diff,) = fences(text, "diff")
+    assert run("next").output.startswith(f"lab-{name}/BREAK.md ")
+    assert run("next").exit_code == 1  # the answers come later
+    (diff,) = fences((folder / "BREAK.md").read_text(encoding="utf-8"), "diff")
     engine.write_text(edited(whole, diff), encoding="utf-8")
-    (expected,) = fences(text, "text")
-    assert run_probe(folder).stdout == expected
-    assert "WRONG" in expected
     seen = run("check")
     assert seen.exit_code == 1
-    assert "LAB.md, 5" in seen.output
+    assert "minigrad lab next" in seen.output
+    assert run("next").output.startswith(f"lab-{name}/ANSWERS.md ")
+    (expected,) = fences((folder / "ANSWERS.md").read_text(encoding="utf-8"), "text")
+    assert run_probe(folder).stdout == expected
+    assert "WRONG" in expected
     progress = lab.check(folder)
     assert (progress.state, progress.engine, progress.lang) == ("broken", "broken", lang)
     assert progress.differences == progress.seen != []
@@ -235,6 +237,72 @@ def test_a_learner_breaks_sees_repairs_and_finishes(name, lang, tmp_path, monkey
     assert json.loads((folder / ".lab.json").read_text())["state"] == "repaired"
     assert run("check", folder, "--json").exit_code == 0
     assert lab.check(folder).seen == progress.seen
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("name", LABS)
+def test_nothing_tells_the_end_at_the_start(name, lang, tmp_path, monkeypatch):
+    """Neither what is written or printed at the start, nor what a first check says."""
+    monkeypatch.chdir(tmp_path)
+    row = LABS[name]
+    said = run("--lang", lang).output + run("break", name, "--lang", lang).output
+    said += run("check").output
+    folder = tmp_path / f"lab-{name}"
+    question = (folder / "LAB.md").read_text(encoding="utf-8")
+    written = [path.read_text(encoding="utf-8") for path in folder.iterdir()]
+    everything = "\n".join([said, *written])
+    for line in fences(row.text(lang), "text")[0].splitlines():
+        if "WRONG" in line:
+            assert line.split(maxsplit=1)[1].removesuffix("WRONG").strip() not in everything
+    later = [row.section(part, lang) for part in ("change", "see", "diagnose", "repair", "lesson")]
+    for line in set("\n".join(later).splitlines()) - {"", "+"}:
+        if not line.startswith(("```", "@@", " ", "-")) and line not in row.section("run", lang):
+            assert line not in question
+            assert line not in said
+    assert not re.search("RecursionError|OverflowError", everything)
+    assert row.section("hypothesis", lang) in question
+    assert "minigrad lab next" in question
+    pages = [row.page(page, lang) for page in PAGES]
+    for part in SECTIONS:  # and none is lost, or there twice
+        assert sum(row.section(part, lang) in page for page in pages) == 1
+
+
+def test_a_guess_before_the_question_is_answered_is_shown_without_the_numbers(tmp_path):
+    folder = lab.start("accumulate", tmp_path / "lab", lang="en")
+    engine = folder / "engine.py"
+    engine.write_text(engine.read_text().replace("other.grad +=", "other.grad ="))
+    output = run("check", folder).output
+    assert "not in the way of this lab" in output
+    assert "broken as asked" not in output
+    assert "write your hypothesis into LAB.md" in output
+
+
+def test_pages_come_in_their_order_and_none_of_the_learners_is_lost(tmp_path):
+    folder = lab.start("tanh", tmp_path / "lab", lang="en")
+    (folder / "LAB.md").write_text("my hypothesis\n")
+    assert json.loads(run("next", folder, "--json").output) == {
+        "lab": "tanh",
+        "page": str(folder / "BREAK.md"),
+        "why_not": "",
+    }
+    late = run("next", folder)
+    assert late.exit_code == 1
+    assert "The answers come when engine.py is broken" in late.output
+    engine = folder / "engine.py"
+    whole = engine.read_text()
+    engine.write_text(whole.replace("(1 - t**2)", "(1 - t)"))
+    lab.check(folder)
+    engine.write_text(whole)  # who repairs it without the answers may still read them
+    assert lab.check(folder).finished
+    assert lab.go_on(folder).file == folder / "ANSWERS.md"
+    everything = run("next", folder)
+    assert everything.exit_code == 0
+    assert "You have all the pages of tanh" in everything.output
+    assert (folder / "LAB.md").read_text() == "my hypothesis\n"
+    lab.start("set", folder, force=True)  # another lab in its place: no page of the old one is left
+    assert not (folder / "BREAK.md").exists()
+    assert not (folder / "ANSWERS.md").exists()
+    assert (folder / "LAB.mine.md").read_text() == "my hypothesis\n"
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -385,6 +453,7 @@ def test_another_change_is_shown_beside_both(tmp_path):
     folder = lab.start("accumulate", tmp_path / "lab", lang="en")
     engine = folder / "engine.py"
     engine.write_text(engine.read_text().replace("other.grad +=", "other.grad ="))
+    lab.go_on(folder)
     progress = lab.check(folder)
     assert (progress.state, progress.engine) == ("started", "other")
     output = run("check", folder).output
@@ -412,6 +481,7 @@ FORGOTTEN = [
 @pytest.mark.parametrize("place", range(8))
 def test_a_repair_that_forgets_one_place_is_partial(place, tmp_path):
     folder = lab.start("accumulate", tmp_path / "lab", lang="en")
+    lab.go_on(folder)
     engine = folder / "engine.py"
     parts = engine.read_text().split(".grad +=")
     assert len(parts) == 9

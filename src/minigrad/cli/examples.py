@@ -64,6 +64,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "launch": ("minigrad launch -n 2 parallel.py",),
     "lab": ("minigrad lab", "minigrad lab --lang es"),
     "lab break": ("minigrad lab break accumulate",),
+    "lab next": ("minigrad lab next order",),
     "lab check": ("minigrad lab check order", "minigrad lab check lab-order --json"),
     "lab reset": ("minigrad lab reset order",),
     "lab versions": ("minigrad lab versions", "minigrad lab versions 6 --diff"),

@@ -91,7 +91,7 @@ def _break(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a folder with an engine of your own to break, a probe to run, and LAB.md to read."""
+    """Make a folder with an engine of your own to break, a probe to run, and a question."""
     made = labs_folder.start(name, folder, lang=lang, force=force)
     if as_json:
         put_json({"lab": name, "folder": str(made), "state": "started"})
@@ -99,6 +99,22 @@ def _break(
     lang = checked_language(lang)
     put(say(lang, "made", folder=made))
     put(say(lang, "first", folder=made))
+
+
+@app.command("next")
+@_reported
+def _next(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) -> None:
+    """Bring the next page: BREAK.md after your hypothesis, ANSWERS.md once it is broken."""
+    page = labs_folder.go_on(folder, lang=lang)
+    if as_json:
+        file = None if page.file is None else str(page.file)
+        put_json({"lab": page.lab, "page": file, "why_not": page.why_not})
+    elif page.file is not None:
+        put(say(page.lang, "page", file=page.file))
+    else:
+        put(say(page.lang, page.why_not, name=page.lab))
+    if page.why_not == "not broken yet":
+        raise typer.Exit(1)
 
 
 @app.command("check")
@@ -183,9 +199,7 @@ def _tell(progress: Progress) -> None:
 
 
 def _put_differences(shown: list[Difference], progress: Progress) -> None:
-    columns = (
-        3 if progress.engine in ("partial", "other") else 2
-    )  # with what the lab asks for, or without
+    columns = 3 if progress.tells_what_is_asked else 2  # with what the lab asks for, or without
     headings = [say(progress.lang, text) for text in ("yours", "whole", "as asked")[:columns]]
     rows = []
     for found in shown:

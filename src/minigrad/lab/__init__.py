@@ -1,6 +1,7 @@
 """Learn by breaking: the labs, the seven versions of `Value`, and faults on demand.
 
     start("accumulate")             a folder with an engine to break, a probe, and what to do
+    go_on(folder)                   the next page: what to break, later the answers
     check(folder), reset(folder)    how far you are; the engine as it was
     versions.diff(7)                `Value` as the lessons grow it, step by step
     with broken("overwrite"): …     the real engine, wrong on purpose
@@ -11,7 +12,7 @@ Start at `labs.py`: a lab is a row there. `workspace.py` has what happens to a l
 from . import versions
 from .broken import broken
 from .labs import LABS, Lab
-from .workspace import LabError, Progress, begun, check, reset, start
+from .workspace import LabError, Progress, begun, check, go_on, reset, start
 
 __all__ = [
     "LABS",
@@ -21,6 +22,7 @@ __all__ = [
     "begun",
     "broken",
     "check",
+    "go_on",
     "reset",
     "start",
     "versions",

@@ -18,10 +18,17 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from .phrases import say
+
 HERE = Path(__file__).resolve().parent
 LANGUAGES = ("en", "es")
 GROWN = "engines/grown.py"
 SECTIONS = ("hypothesis", "change", "run", "see", "diagnose", "repair", "lesson")
+PAGES = {  # the learner gets them one after the other, so that none tells the end
+    "LAB.md": ("hypothesis",),
+    "BREAK.md": ("change", "run"),
+    "ANSWERS.md": ("see", "diagnose", "repair", "lesson"),
+}
 
 Number = float | str  # an error counts as a result: "OverflowError"
 Measured = dict[str, dict[str, Number]]
@@ -37,8 +44,11 @@ class Lab:
     loose: tuple[str, ...] = ()  # except experiments that may come out either way
 
     def engine_source(self) -> str:
-        """Return the engine as the learner gets it: sound."""
-        return _grown() if self.engine == GROWN else _read(self.engine)
+        """Return the engine as the learner gets it: sound, and silent about what may go wrong."""
+        if self.engine == GROWN:
+            return _grown()
+        source = _read(self.engine)
+        return _OPENING + source[source.index("import math") :] if self.engine == _V7 else source
 
     def probe_paths(self) -> list[Path]:
         """Where the experiments are: the lab's own, and what every whole engine must get right."""
@@ -89,6 +99,15 @@ class Lab:
         """Return the lab in a few words, for lists."""
         return self.text(lang).splitlines()[0].partition(": ")[2]
 
+    def page(self, name: str, lang: str = "en") -> str:
+        """Return what the learner reads at one step: LAB.md, BREAK.md or ANSWERS.md."""
+        opening, *sections = re.split(r"^(?=## )", self.text(lang), flags=re.MULTILINE)
+        if name != "LAB.md":
+            opening = opening.splitlines()[0] + "\n\n"
+        chosen = "".join(sections[SECTIONS.index(section)] for section in PAGES[name])
+        after = "" if name == "ANSWERS.md" else "\n\n" + say(lang, f"after {name}")
+        return f"{opening}{chosen.rstrip()}{after}\n"
+
     def section(self, name: str, lang: str = "en") -> str:
         """Return one part of the text: hypothesis, change, run, see, diagnose, repair, lesson."""
         parts = re.split(r"^## .*\n", self.text(lang), flags=re.MULTILINE)
@@ -125,6 +144,7 @@ def sound() -> Measured:
 
 
 _V7 = "versions/v7.py"
+_OPENING = '"""A small engine, and a whole one: `Value`, and what `backward()` needs."""\n\n'
 _SLIP = 1 - math.sqrt(0.5)  # 1 - t instead of 1 - t**2, where t is the root of 1/2
 _SLOPES: dict[str, float] = {  # of op(x) + x; with `=` for `+=` the 1 of the second x is lost
     name: float(slope) for name, slope in sound()["slope_at_half"].items()
@@ -139,7 +159,7 @@ _ROWS = (
         {"training": {"w1": 1.5, "w2": 3.75, "w3": 5.625, "w4": 6.1875, "w5": 5.15625}}),
     Lab("tanh", _V7,
         {"neuron": {"x1": -3 * _SLIP, "w1": 2 * _SLIP, "x2": _SLIP, "w2": 0.0},
-         "slope_at_half": _SLOPES | {"tanh(x) + x": 2 - math.tanh(0.5)}}),
+         "slope_at_half": {**_SLOPES, "tanh(x) + x": 2 - math.tanh(0.5)}}),
     Lab("stale", GROWN,
         {"again": {"1st": 3.0, "2nd": 9.0, "3rd": 18.0},
          "deep": {"1st": 1.0, "2nd": 11.0, "3rd": 66.0, "4th": 286.0}}),

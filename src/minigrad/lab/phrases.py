@@ -29,21 +29,41 @@ PHRASES: dict[str, dict[str, str]] = {
         "how to read": "Read one with: minigrad lab versions {number}   (--diff for what changed)",
         "made": "{folder} is ready: engine.py, probe.py and LAB.md.",
         "kept": "Your engine.py is now {name}.",
-        "first": "Next: open {folder}/LAB.md and write down your hypothesis.",
+        "first": "Next: write your hypothesis into {folder}/LAB.md, then run minigrad lab next.",
+        "hypothesis next": (
+            "Next: write your hypothesis into LAB.md; then minigrad lab next {name} says what to "
+            "break."
+        ),
+        "after LAB.md": (
+            "When you have, run `minigrad lab next`: it brings BREAK.md, which says what to change."
+        ),
+        "after BREAK.md": (
+            "Is it as you thought? When `minigrad lab check` has seen it broken, look for the\n"
+            "cause yourself. `minigrad lab next` brings ANSWERS.md."
+        ),
+        "page": "{file} is ready.",
+        "not broken yet": (
+            "The answers come when engine.py is broken as BREAK.md says, and minigrad lab check "
+            "{name} has seen it."
+        ),
+        "all pages": "You have all the pages of {name}: LAB.md, BREAK.md and ANSWERS.md.",
         "started": "{name}: engine.py is still whole.",
-        "started next": "Next: break it as LAB.md says under 2, and run minigrad lab check again.",
+        "started next": "Next: break it as BREAK.md says, and run minigrad lab check again.",
         "broken": "{name}: broken, just as it should be.",
         "broken next": (
-            "Next: diagnose it (LAB.md, 5), repair engine.py, and run minigrad lab check again."
+            "Next: compare with your hypothesis, find the cause and repair engine.py. "
+            "minigrad lab next\nbrings the answers; minigrad lab check says when it is whole."
         ),
         "repaired": "{name}: finished. You broke it, you saw it, and you repaired it.",
         "seen": "What you saw while it was broken:",
-        "repaired next": "Next: read the lesson at the end of LAB.md, and try another lab.",
+        "repaired next": (
+            "Next: read the lesson in ANSWERS.md (minigrad lab next), and try another lab."
+        ),
         "partial": "{name}: partly repaired. {mended} of {all} wrong numbers are right again.",
         "partial next": "Next: the rows above are still wrong. Find what they have in common.",
         "other": "{name}: engine.py has changed, but not in the way of this lab.",
         "other next": (
-            "Next: compare your change with LAB.md, or start over with minigrad lab reset."
+            "Next: compare your change with BREAK.md, or start over with minigrad lab reset."
         ),
         "failed": "{name}: engine.py does not run.",
         "failed next": "Next: mend it, or start over with minigrad lab reset.",
@@ -96,26 +116,45 @@ PHRASES: dict[str, dict[str, str]] = {
         "how to read": "Lee una con: minigrad lab versions {number}   (--diff muestra qué cambió)",
         "made": "{folder} está lista: engine.py, probe.py y LAB.md.",
         "kept": "Tu engine.py ahora se llama {name}.",
-        "first": "Ahora: abre {folder}/LAB.md y escribe tu hipótesis.",
+        "first": "Ahora: escribe tu hipótesis en {folder}/LAB.md y ejecuta minigrad lab next.",
+        "hypothesis next": (
+            "Ahora: escribe tu hipótesis en LAB.md; después, minigrad lab next {name} dice qué "
+            "romper."
+        ),
+        "after LAB.md": (
+            "Cuando lo tengas, ejecuta `minigrad lab next`: trae BREAK.md, que dice qué cambiar."
+        ),
+        "after BREAK.md": (
+            "¿Es lo que pensabas? Cuando `minigrad lab check` lo haya visto roto, busca tú la\n"
+            "causa. `minigrad lab next` trae ANSWERS.md, con las respuestas."
+        ),
+        "page": "{file} está lista.",
+        "not broken yet": (
+            "Las respuestas llegan cuando engine.py esté roto como dice BREAK.md y "
+            "minigrad lab check {name} lo haya visto."
+        ),
+        "all pages": "Ya tienes todas las páginas de {name}: LAB.md, BREAK.md y ANSWERS.md.",
         "started": "{name}: engine.py sigue intacto.",
         "started next": (
-            "Ahora: rómpelo como dice LAB.md en el punto 2 y ejecuta otra vez minigrad lab check."
+            "Ahora: rómpelo como dice BREAK.md y ejecuta otra vez minigrad lab check."
         ),
         "broken": "{name}: roto, justo como debe estar.",
         "broken next": (
-            "Ahora: diagnostícalo (LAB.md, 5), repara engine.py y ejecuta otra vez "
-            "minigrad lab check."
+            "Ahora: compáralo con tu hipótesis, busca la causa y repara engine.py. "
+            "minigrad lab next\ntrae las respuestas; minigrad lab check dice cuándo está intacto."
         ),
         "repaired": "{name}: terminado. Lo rompiste, lo viste y lo reparaste.",
         "seen": "Lo que viste mientras estaba roto:",
-        "repaired next": "Ahora: lee la lección al final de LAB.md y prueba otro lab.",
+        "repaired next": (
+            "Ahora: lee la lección en ANSWERS.md (minigrad lab next) y prueba otro lab."
+        ),
         "partial": (
             "{name}: reparado en parte. De {all} números equivocados, {mended} ya están bien."
         ),
         "partial next": ("Ahora: las filas de arriba siguen mal. Busca qué tienen en común."),
         "other": "{name}: engine.py ha cambiado, pero no de la manera que pide este lab.",
         "other next": (
-            "Ahora: compara tu cambio con LAB.md, o vuelve a empezar con minigrad lab reset."
+            "Ahora: compara tu cambio con BREAK.md, o vuelve a empezar con minigrad lab reset."
         ),
         "failed": "{name}: engine.py no funciona.",
         "failed next": "Ahora: corrígelo, o vuelve a empezar con minigrad lab reset.",

@@ -1,6 +1,7 @@
 """A learner's folder: its files, how far the learner is, and what their engine measures now.
 
-    path = start("accumulate")      engine.py, probe.py, LAB.md and .lab.json
+    path = start("accumulate")      engine.py, probe.py, .lab.json, and LAB.md with the question
+    go_on(path)                     the next page: BREAK.md, and ANSWERS.md once it is broken
     check(path).state               "started", then "broken", then "repaired"
     begun()                         which labs lie around here, and how far each of them is
     reset(path)                     the engine as it was; the learner's own is kept
@@ -25,7 +26,7 @@ from ..check.doctor.sandbox import run_apart
 from ..core.files import write_atomically
 from ..core.names import json_number
 from ..errors import MinigradError
-from .labs import LABS, LANGUAGES, Lab, Measured, differences, language, sound
+from .labs import LABS, LANGUAGES, PAGES, Lab, Measured, differences, language, sound
 from .phrases import say
 
 TASK = Path(__file__).with_name("measuring.py")
@@ -66,6 +67,7 @@ class Progress:
     problem: str = ""  # why the engine could not be measured, or not all of it
     seen: list[Difference] = field(default_factory=list)  # what it measured when it was broken
     mended: tuple[int, int] = (0, 0)  # numbers that were wrong and are right now; all that were
+    pages: tuple[str, ...] = tuple(PAGES)  # those that the learner has
 
     @property
     def finished(self) -> bool:
@@ -73,12 +75,19 @@ class Progress:
         return self.state == "repaired"
 
     @property
+    def tells_what_is_asked(self) -> bool:
+        """Whether to show the broken engine's numbers: not before the learner has a hypothesis."""
+        return self.engine in ("partial", "other") and "BREAK.md" in self.pages
+
+    @property
     def lines(self) -> tuple[str, str]:
         """What to tell the learner: where they are, and what is next."""
         key = self.engine if self.engine in ("partial", "other", "failed") else self.state
         mended, of = self.mended
         where = say(self.lang, key, name=self.lab, mended=mended, all=of)
-        return where, say(self.lang, f"{key} next")
+        if self.state == "started" and key != "failed" and "BREAK.md" not in self.pages:
+            key = "hypothesis"
+        return where, say(self.lang, f"{key} next", name=self.lab)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -123,7 +132,9 @@ def start(
     target.mkdir(parents=True, exist_ok=True)
     _write(target / "engine.py", lab.engine_source())
     _write(target / "probe.py", lab.probe_source())
-    _write(target / "LAB.md", lab.text(lang))
+    for page in ("BREAK.md", "ANSWERS.md"):  # of an earlier start in this folder
+        _set_aside(target / page)
+    _write(target / "LAB.md", lab.page("LAB.md", lang))
     _remember(target, lab.name, lang, "started", {})
     return target
 
@@ -151,12 +162,34 @@ def check(folder: str | Path | None = None, *, lang: str | None = None) -> Progr
     if engine == "broken":
         measured = _asked_about(measured)
     shown = _differences(lab, measured), problem, _differences(lab, _asked_about(seen))
-    return Progress(name, lang, state, engine, *shown, mended)
+    pages = tuple(page for page in PAGES if (target / page).is_file())
+    return Progress(name, lang, state, engine, *shown, mended, pages)
 
 
 def _asked_about(measured: Measured) -> Measured:
     """Leave out what every whole engine is tried on: nobody asked the learner about that."""
     return {name: numbers for name, numbers in measured.items() if name not in sound()}
+
+
+class Page(NamedTuple):
+    """What `go_on` brought: a page, or none with the reason."""
+
+    lab: str
+    lang: str
+    file: Path | None
+    why_not: str = ""  # "not broken yet" or "all pages"
+
+
+def go_on(folder: str | Path | None = None, *, lang: str | None = None) -> Page:
+    """Write the next page: what to break, and when that has been seen by `check`, the answers."""
+    target = find_folder(folder, lang)
+    name, own_lang, state, _ = _recall(target, lang)
+    lang = lang or own_lang
+    page = target / ("BREAK.md" if state == "started" else "ANSWERS.md")
+    if page.exists():
+        return Page(name, lang, None, "not broken yet" if state == "started" else "all pages")
+    _write(page, LABS[name].page(page.name, lang))
+    return Page(name, lang, page)
 
 
 class Restored(NamedTuple):
@@ -238,15 +271,19 @@ def checked_language(lang: str | None) -> str:
 
 def _write(file: Path, whole: str) -> Path | None:
     """Write a file; one that the learner changed is kept: engine.mine.py, engine.mine-2.py, …"""
-    kept = None
-    if file.exists() and file.read_bytes() != whole.encode():
-        kept = file.with_name(f"{file.stem}.mine{file.suffix}")
-        numbers = itertools.count(2)
-        while kept.exists():
-            kept = file.with_name(f"{file.stem}.mine-{next(numbers)}{file.suffix}")
-        file.rename(kept)
+    kept = None if file.exists() and file.read_bytes() == whole.encode() else _set_aside(file)
     write_atomically(file, whole)
     return kept
+
+
+def _set_aside(file: Path) -> Path | None:
+    if not file.exists():
+        return None
+    kept = file.with_name(f"{file.stem}.mine{file.suffix}")
+    numbers = itertools.count(2)
+    while kept.exists():
+        kept = file.with_name(f"{file.stem}.mine-{next(numbers)}{file.suffix}")
+    return file.rename(kept)
 
 
 def _differences(lab: Lab, measured: Measured) -> list[Difference]:

@@ -1,8 +1,7 @@
 """The seventh version in another style: a derivative is a number on an edge, not a function.
 
 An operation stores, for each of its children, how strongly its result depends on that child.
-`backward()` then needs no formula: it goes along the edges and multiplies. So it relies on `_prev`:
-one entry for each edge, in the same order as `_local`.
+`backward()` then needs no formula: it goes through `_prev` and `_local` and multiplies.
 """
 
 import math

@@ -1,8 +1,8 @@
 """What every whole engine must get right; `check` asks it before it calls an engine whole.
 
 Each row is named for what it differentiates. In each x is used twice, and the operation in question
-runs last: an `=` where `+=` belongs would wipe out the 1 that `x * 1` has left, in any operation and
-for either operand.
+runs last: an `=` where `+=` belongs would wipe out the 1 that `x * 1` has left, in any operation
+and for either operand.
 """
 
 from engine import Value

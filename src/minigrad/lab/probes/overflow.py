@@ -15,8 +15,8 @@ def tanh_at(x):
     """The value of tanh, or the error that it raises."""
     try:
         return Value(x).tanh().data
-    except OverflowError:
-        return "OverflowError"
+    except Exception as error:
+        return type(error).__name__
 
 
 def far():
