@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import asyncio
 import doctest
+import io
 import json
 import math
 import re
 import subprocess
 import sys
 import threading
+import tokenize
 from contextlib import ExitStack
 from pathlib import Path
 from string import Formatter
@@ -210,8 +212,9 @@ def test_a_learner_breaks_sees_repairs_and_finishes(name, lang, tmp_path, monkey
 
     intact = run_probe(folder)
     assert (intact.returncode, intact.stderr) == (0, "")
-    assert "WRONG" not in intact.stdout
-    assert intact.stdout.count("   ok\n") == len(LABS[name].right)
+    well, wrong = ("   ok\n", "WRONG") if lang == "en" else ("   bien\n", "MAL")
+    assert wrong not in intact.stdout
+    assert intact.stdout.count(well) == len(LABS[name].right)
     assert run("check").exit_code == 1
     assert lab.check(folder).state == "started"
 
@@ -225,7 +228,7 @@ def test_a_learner_breaks_sees_repairs_and_finishes(name, lang, tmp_path, monkey
     assert run("next").output.startswith(f"lab-{name}/ANSWERS.md ")
     (expected,) = fences((folder / "ANSWERS.md").read_text(encoding="utf-8"), "text")
     assert run_probe(folder).stdout == expected
-    assert "WRONG" in expected
+    assert wrong in expected
     progress = lab.check(folder)
     assert (progress.state, progress.engine, progress.lang) == ("broken", "broken", lang)
     assert progress.differences == progress.seen != []
@@ -252,8 +255,8 @@ def test_nothing_tells_the_end_at_the_start(name, lang, tmp_path, monkeypatch):
     written = [path.read_text(encoding="utf-8") for path in folder.iterdir()]
     everything = "\n".join([said, *written])
     for line in fences(row.text(lang), "text")[0].splitlines():
-        if "WRONG" in line:
-            assert line.split(maxsplit=1)[1].removesuffix("WRONG").strip() not in everything
+        found = re.fullmatch(r"\w+ +(.*?) +(WRONG|MAL)", line)
+        assert not (found and found[1] in everything)
     later = [row.section(part, lang) for part in ("change", "see", "diagnose", "repair", "lesson")]
     for line in set("\n".join(later).splitlines()) - {"", "+"}:
         if not line.startswith(("```", "@@", " ", "-")) and line not in row.section("run", lang):
@@ -310,8 +313,15 @@ def test_the_texts_are_the_same_in_both_languages(name):
     english, spanish = LABS[name].text("en"), LABS[name].text("es")
     for pattern in (r"^```\w+$", r"^#+ ", r"^- ", r"\*\*"):
         assert len(re.findall(pattern, english, re.M)) == len(re.findall(pattern, spanish, re.M))
-    for kind in ("diff", "text", "sh", "python"):
+    for kind in ("diff", "sh"):
         assert fences(english, kind) == fences(spanish, kind)
+    words = {"should be ": "debe ser  ", "WRONG": "MAL", "   ok": "   bien"}
+    words["mul runs with"] = "mul actúa con"
+    for kind in ("text", "python"):
+        expected = "".join(fences(english, kind))
+        for word, translation in words.items():
+            expected = expected.replace(word, translation)
+        assert "".join(fences(spanish, kind)) == expected
 
     def numbers(text):
         return sorted(re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", text))
@@ -321,10 +331,53 @@ def test_the_texts_are_the_same_in_both_languages(name):
         return sorted(re.findall(r"`[^`\n]+`", prose))
 
     assert numbers(english) == numbers(spanish)
-    assert spans(english) == spans(spanish)
+    assert [span.replace("mul runs with", "mul actúa con") for span in spans(english)] == spans(
+        spanish
+    )
     diffs = fences(english, "diff")[0].splitlines()
     lines = {*english.splitlines(), *spanish.splitlines()} - set(diffs)
     assert max(map(len, lines)) <= 100
+
+
+def said_in(source):
+    """The docstrings and comments of a program, line by line, and the program without them."""
+    tree = ast.parse(source)
+    texts = [token.string for token in tokens(source) if token.type == tokenize.COMMENT]
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            node
+        ):
+            texts += ast.get_docstring(node).splitlines()
+            node.body = node.body[1:] or [ast.Pass()]
+    return [text for text in texts if text], ast.unparse(tree)
+
+
+def tokens(source):
+    return tokenize.generate_tokens(io.StringIO(source).readline)
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_the_programs_of_a_spanish_lab_are_spanish(name):
+    row = LABS[name]
+    for program in (row.engine_source, row.probe_source):
+        english, code = said_in(program("en"))
+        spanish, translated_code = said_in(program("es"))
+        assert not set(english) & set(spanish)
+        for word, translation in (
+            ("'number'", "'número'"),
+            ("'  ok'", "'  bien'"),
+            ("'  WRONG'", "'  MAL'"),
+            ("'should be'", "'debe ser'"),
+        ):
+            code = code.replace(word, translation)
+        assert translated_code == code
+        assert max(map(len, program("es").splitlines())) <= 100
+
+
+def test_a_problem_is_told_in_spanish(tmp_path):
+    folder = lab.start("tanh", tmp_path / "lab", lang="es")
+    (folder / "engine.py").write_text("x = 1\ny = x / 0\n")
+    assert "(engine.py, línea 2)" in run("check", folder).output
 
 
 def test_the_guides_are_the_same_in_both_languages():

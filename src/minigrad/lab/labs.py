@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from .phrases import say
+from .spanish import translated
 
 HERE = Path(__file__).resolve().parent
 LANGUAGES = ("en", "es")
@@ -43,25 +44,26 @@ class Lab:
     broken: Measured  # the numbers of the engine broken as asked; what is not here stays right,
     loose: tuple[str, ...] = ()  # except experiments that may come out either way
 
-    def engine_source(self) -> str:
+    def engine_source(self, lang: str = "en") -> str:
         """Return the engine as the learner gets it: sound, and silent about what may go wrong."""
-        if self.engine == GROWN:
-            return _grown()
-        source = _read(self.engine)
-        return _OPENING + source[source.index("import math") :] if self.engine == _V7 else source
+        source = _grown() if self.engine == GROWN else _read(self.engine)
+        if self.engine == _V7:
+            source = _OPENING + source[source.index("import math") :]
+        return translated(source, lang)
 
     def probe_paths(self) -> list[Path]:
         """Where the experiments are: the lab's own, and what every whole engine must get right."""
         return [HERE / "probes" / f"{name}.py" for name in (self.name, "_sound")]
 
-    def probe_source(self) -> str:
+    def probe_source(self, lang: str = "en") -> str:
         """Return the probe as a program of its own, for the learner to run."""
         experiments = _read(f"probes/{self.name}.py")
         show = _read("probes/_show.py")
         helpers = show[show.index("def spell") :]
         opening, code = experiments.split("\n\n", 1)
         end = 'if __name__ == "__main__":\n    show(EXPERIMENTS, RIGHT)\n'
-        return f"{opening}\n\nimport math\n\n{code}\n\n{helpers}\n\n{end}"
+        source = f"{opening}\n\nimport math\n\n{code}\n\n{helpers}\n\n{end}"
+        return translated(source, lang)
 
     @property
     def right(self) -> Measured:

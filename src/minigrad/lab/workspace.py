@@ -130,8 +130,8 @@ def start(
     if target.is_dir() and any(target.iterdir()) and not force:
         raise LabError(say(lang, "not empty", folder=target))
     target.mkdir(parents=True, exist_ok=True)
-    _write(target / "engine.py", lab.engine_source())
-    _write(target / "probe.py", lab.probe_source())
+    _write(target / "engine.py", lab.engine_source(lang))
+    _write(target / "probe.py", lab.probe_source(lang))
     for page in ("BREAK.md", "ANSWERS.md"):  # of an earlier start in this folder
         _set_aside(target / page)
     _write(target / "LAB.md", lab.page("LAB.md", lang))
@@ -204,7 +204,7 @@ def reset(folder: str | Path | None = None, *, lang: str | None = None) -> Resto
     """Bring engine.py back as it was, and keep the learner's own under another name."""
     target = find_folder(folder, lang)
     name, own_lang, _, _ = _recall(target, lang)
-    kept = _write(target / "engine.py", LABS[name].engine_source())
+    kept = _write(target / "engine.py", LABS[name].engine_source(own_lang))
     _remember(target, name, own_lang, "started", {})
     return Restored(target, kept, lang or own_lang)
 
@@ -339,4 +339,5 @@ def examine(lab: Lab, engine: Path, lang: str = "en") -> tuple[Measured, str]:
     for where, what in answer["failed"].items():
         problems.setdefault(what, where)
     problem = "; ".join(f"{where}: {what}" for what, where in problems.items())
-    return answer["measured"], problem.removeprefix("engine.py: ")
+    problem = problem.removeprefix("engine.py: ")
+    return answer["measured"], problem.replace("(engine.py, line ", say(lang, "in line"))

@@ -1,0 +1,101 @@
+"""The Spanish of what a learner reads inside engine.py and probe.py: the code is the same in both.
+
+A row for each docstring, comment and word that is printed; the tests find what has no row.
+"""
+
+from __future__ import annotations
+
+_ROWS = {
+    # engines
+    '"""A small engine, and a whole one: `Value`, and what `backward()` needs."""': (
+        '"""Un motor pequeño y sano: `Value`, y lo que necesita `backward()`."""'
+    ),
+    "One number.": "Un número.",
+    "Write the expression as a tree, the result first.": (
+        "Escribe la expresión como un árbol, el resultado primero."
+    ),
+    "'number'": "'número'",
+    "Take some steps of gradient descent.": "Da unos pasos de descenso de gradiente.",
+    """The seventh version in another style: a derivative is a number on an edge, not a function.
+
+An operation stores, for each of its children, how strongly its result depends on that child.
+`backward()` then needs no formula: it goes through `_prev` and `_local` and multiplies.
+""": """La séptima versión en otro estilo: una derivada es un número en una arista, no una función.
+
+Una operación guarda, para cada uno de sus hijos, cuánto depende de él su resultado. Así
+`backward()` no necesita fórmulas: recorre `_prev` y `_local`, y multiplica.
+""",
+    """The seventh version, grown up a little, for the labs about what comes after it.
+
+Three things are new here:
+
+- `backward()` sorts with a stack of its own instead of recursion: depth is no problem.
+- `backward()` clears the gradients of interior nodes first, so that a second call adds the same
+  gradient to the leaves again, and nothing else.
+- `descend` is a training loop. It sets the gradients of the parameters to zero before every pass.
+""": """La séptima versión, un poco más crecida, para los labs sobre lo que viene después.
+
+Hay tres cosas nuevas:
+
+- `backward()` ordena con una pila propia en lugar de recursión: la profundidad no es problema.
+- `backward()` limpia antes los gradientes de los nodos interiores, de modo que una segunda llamada
+  suma a las hojas otra vez el mismo gradiente, y nada más.
+- `descend` es un bucle de entrenamiento. Pone a cero los gradientes de los parámetros antes de
+  cada pasada.
+""",
+    # probes
+    ": run me with  python probe.py": ": ejecútame con  python probe.py",
+    "where every Value is used once.": "donde cada Value se usa una vez.",
+    "where a and c are used twice.": "donde a y c se usan dos veces.",
+    "b = a + a, the smallest case.": "b = a + a, el caso más pequeño.",
+    "L = d + d*c with d = a*b: d is used twice, and once as part of something larger.": (
+        "L = d + d*c con d = a*b: d se usa dos veces, una de ellas dentro de algo mayor."
+    ),
+    "Five steps down (w - 3)**2 from w = 0: each one halves the distance to 3.": (
+        "Cinco pasos por (w - 3)**2 desde w = 0: cada uno reduce a la mitad la distancia a 3."
+    ),
+    "tanh(x) at 0, where its slope is 1.": "tanh(x) en 0, donde su pendiente es 1.",
+    "The neuron of the lecture, o": "La neurona de la lección, o",
+    "z = 3*x + 1, and backward() three times: x.grad after each.": (
+        "z = 3*x + 1, y backward() tres veces: x.grad después de cada una."
+    ),
+    "The same for x + 1 + 1 + …, ten additions, and four calls.": (
+        "Lo mismo para x + 1 + 1 + …, diez sumas, y cuatro llamadas."
+    ),
+    "b = a + a: two edges from one Value.": "b = a + a: dos aristas desde un mismo Value.",
+    "b = a * a, the same with a product.": "b = a * a, lo mismo con un producto.",
+    "x + 1 + 1 + …: the derivative is 1, however long it is.": (
+        "x + 1 + 1 + …: la derivada es 1, por larga que sea."
+    ),
+    "Ten additions.": "Diez sumas.",
+    "Five thousand.": "Cinco mil.",
+    "The value of tanh, or the error that it raises.": "El valor de tanh, o el error que da.",
+    "Far out, tanh is 1 on the right and -1 on the left.": (
+        "Muy lejos, tanh es 1 a la derecha y -1 a la izquierda."
+    ),
+    "Close to 0, tanh(x) is x to nine digits and more.": (
+        "Cerca de 0, tanh(x) es x, con nueve cifras y más."
+    ),
+    "# worked out by hand": "# calculado a mano",
+    "Print a number with the digits that matter here.": (
+        "Escribe un número con las cifras que aquí importan."
+    ),
+    "Write numbers by their names.": "Escribe números con sus nombres.",
+    "Compare numbers but for rounding; an error is known by its name.": (
+        "Compara números salvo redondeo; un error se conoce por su nombre."
+    ),
+    "Print what each experiment measured, and where that is wrong, what it should be.": (
+        "Escribe lo que midió cada experimento y, si está mal, lo que debe ser."
+    ),
+    '"  ok"': '"  bien"',
+    '"  WRONG"': '"  MAL"',
+    '"should be"': '"debe ser"',
+}
+
+
+def translated(source: str, lang: str) -> str:
+    """Return a program of a lab with its texts in a language."""
+    if lang == "es":
+        for english, spanish in _ROWS.items():
+            source = source.replace(english, spanish)
+    return source
