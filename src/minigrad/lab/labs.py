@@ -4,7 +4,8 @@ Everything else about a lab lies beside this file under the same name: `probes/<
 an engine and knows what is right, `texts/<language>/<name>.md` is what the learner reads. The
 change that breaks the engine stands in the text, as a diff.
 
-To add a lab: a row here, a probe, a text in every language, an expected verdict in the tests.
+To add a lab: a row here, a probe (and its Spanish in `spanish.py`), a text in every language, an
+expected verdict in the tests.
 """
 
 from __future__ import annotations
