@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from conftest import oracle
 from typer.testing import CliRunner
 
 from minigrad.cli import app
@@ -76,10 +77,13 @@ def folder(tmp_path, monkeypatch):
 # Exit codes other than 0 that are the right answer: a lab that has just begun is not finished.
 ANSWERS = {"minigrad lab check order": 1, "minigrad lab check lab-order --json": 1}
 ALL = [example for path in COMMANDS for example in examples_in(shown_by(path, "-h"))]
+WITH_PLOTS = [pytest.param(x, marks=pytest.mark.oracle) if "--plot" in x else x for x in ALL]
 
 
-@pytest.mark.parametrize("example", ALL)
+@pytest.mark.parametrize("example", WITH_PLOTS)
 def test_examples_run(folder, example, monkeypatch):
+    if "--plot" in example:
+        oracle("matplotlib")
     opened = []
     monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
     text, _, command = example.rpartition(" | ")

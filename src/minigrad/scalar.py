@@ -67,10 +67,9 @@ class Value(Node):
         _op: str | Iterable[float] = "",
         label: str = "",
         name: Any = None,  # refused, with what to write instead
-        requires_grad: Any = None,
     ) -> None:
-        if name is not None or requires_grad is not None:
-            _refuse("Value", {"name": name, "requires_grad": requires_grad})
+        if name is not None:
+            _refuse("Value", {"name": name})
         source: Any = None if type(data) is float else getattr(data, "_traced_node", None)
         if isinstance(source, Value):  # a number that is a node to a compiled function
             self._data = source._fields()[0]
@@ -535,7 +534,6 @@ def _real(code: int, number: Any, swapped: bool) -> float | None:
 # What people write who come from elsewhere, and what to write here.
 _INSTEAD = {
     "name": "the name of a Value is its label: Value(data, label=…)",
-    "requires_grad": "every Value has a gradient; for none, take a plain number, or no_grad()",
     "gradient": "write (v * gradient).backward() to start from another number than 1",
     "retain_graph": "graphs are always kept, so leave retain_graph out",
     "create_graph": "write grad(output, inputs, create_graph=True), and differentiate that again",
