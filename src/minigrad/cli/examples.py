@@ -45,7 +45,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "train": (
         "minigrad train moons",
-        "minigrad train spiral --steps 50 --eager --json",
+        "minigrad train xor --steps 20 --eager --json",
         "minigrad train xor --steps 60 --plot xor.png",
         "minigrad train names --steps 40 --samples 5",
         "minigrad train names --data names.txt --steps 30 --compiled",
