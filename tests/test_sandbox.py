@@ -61,7 +61,7 @@ def test_pipes_devices_and_sockets_are_not_waited_for(tmp_path):
     for name in ("pipe.py", "pipe", "link.py", "zero.py"):
         assert refused(tmp_path / name) == (
             "this is not an ordinary file, but a pipe, a device or the like; "
-            "give the path of a .py file"
+            "give the path of a .py file, a notebook or a folder"
         )
     with socket.socket(socket.AF_UNIX) as end, tempfile.TemporaryDirectory(dir="/tmp") as short:
         end.bind(f"{short}/s.py")
@@ -70,7 +70,7 @@ def test_pipes_devices_and_sockets_are_not_waited_for(tmp_path):
 
 def test_folders_links_and_names_that_are_no_files(tmp_path, monkeypatch):
     (tmp_path / "folder.py").mkdir()
-    assert "this is a folder" in refused(tmp_path / "folder.py")
+    assert "no class with operators in any file" in refused(tmp_path / "folder.py")
     (tmp_path / "loop.py").symlink_to(tmp_path / "loop.py")
     assert "the file cannot be found" in refused(tmp_path / "loop.py")
     (tmp_path / "nothing.py").symlink_to(tmp_path / "nowhere.py")
@@ -300,8 +300,11 @@ def test_no_other_processes(method, tmp_path):
     )
     if method not in __import__("multiprocessing").get_all_start_methods():
         pytest.skip(f"there is no {method} here")
-    problem = refused(written(tmp_path, text + SOUND))
-    assert "is not allowed while the doctor looks" in problem
+    report = diagnose(written(tmp_path, text + SOUND))
+    assert (report.problem, report.findings) == ("", ())
+    (remark,) = report.remarks
+    assert remark.startswith("left out: line 2 (PermissionError: ")
+    assert "is not allowed while the doctor looks" in remark
     assert not (tmp_path / "ran").exists()
 
 

@@ -1,7 +1,7 @@
 """Checks: gradients against differences, and the doctor for other people's engines."""
 
-from .doctor import diagnose
+from .doctor import diagnose, diagnose_here
 from .doctor.report import Finding, Report
 from .gradcheck import gradcheck
 
-__all__ = ["Finding", "Report", "diagnose", "gradcheck"]
+__all__ = ["Finding", "Report", "diagnose", "diagnose_here", "gradcheck"]

@@ -1,69 +1,177 @@
 """The doctor's task in the sandbox: the questions, and next to them a stranger's code.
 
-It says, in this order: the text of the file, as it was before its code ran; how the class is spoken
-to; what came out of each question, as raw numbers; the end. Whoever looks around here finds
-questions, and neither the catalogue nor an answer.
+It says, in this order: the text of the file, as it was before its code ran; what there is to remark
+on how it was loaded; how the class is spoken to; what came out of each question, as raw numbers;
+the end. Whoever looks around here finds questions, and neither the catalogue nor an answer.
+
+`work` can also be called without a sandbox, with a text instead of a file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.machinery
-import importlib.util
-import io
-import os
 import pkgutil
-import stat
-import sys
-import tokenize
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .dialect import Dialect, NoEngineError, find
+from .dialect import Dialect
+from .extras import ask, others
+from .finding import find
+from .folders import files_with_engines
 from .lines import marks_of
+from .loading import Loading, SlowError, told
+from .notebooks import Cells, is_notebook
+from .passes import Named, NoEngineError
+from .reading import UnreadableError
 from .run_probes import run_all
 from .scripts import Probe
+from .trees import digests
 
-
-class UnreadableError(Exception):
-    """The file is not one that could be run."""
+MOST_LEFT_OUT = 3  # statements that are told of by themselves
 
 
 def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
     """Load what the job names, and say what came out of its questions."""
     questions = [Probe.heard(asked) for asked in job["questions"]]
-    path = Path(job["subject"]) if job["is_file"] else None
+    loading = Loading(job["largest"], job["only_definitions"], job["is_timed"], job["home"])
     try:
-        content = b"" if path is None else _read(path, job["largest"])
-        if path is not None:
-            say("source", _source(content))
-        module = importlib.import_module(job["subject"]) if path is None else _loaded(path, content)
-        dialect = _found(module, job["class"])
-        if path is not None and dialect.cls.__module__ == module.__name__:
-            dialect.file = str(path)
-        else:
-            say("source", _source(_read_quietly(dialect.file, job["largest"])))
+        dialect = _opened(job, loading, say)
     except (NoEngineError, UnreadableError) as error:
-        say("problem", str(error))
+        say("problem", str(error) if not loading.left_out else _unfinished(loading, str(error)))
+        return
+    except SlowError as slow:
+        say("slow", str(slow) or "an import takes long")
         return
     except BaseException as error:
-        say("problem", _told(error))
+        say("problem", f"loading the file fails: {told(error)}")
         return
-    say("class", _introduced(dialect))
+    _limit(job["asking"])
+    answer(dialect, job, questions, say)
+
+
+def answer(
+    dialect: Dialect, job: dict[str, Any], questions: list[Probe], say: Callable[[str, Any], None]
+) -> None:
+    """Introduce a class, and say what came out of the questions to it."""
+    extras = others(dialect)
+    say("class", _introduced(dialect, extras))
+    # Without a sandbox, whoever waits may still interrupt.
+    everything = BaseException if job["is_timed"] else (Exception, SystemExit)
     for question in questions:
         try:
             ((_, outcome),) = run_all(dialect, [question])
-        except BaseException as error:
+        except everything as error:
             outcome = {"error": type(error).__name__, "message": "", "line": None}
         say("outcome", outcome)
+    for call, count in filter(None, extras.values()):
+        say("other", [ask(dialect, call, point[:count], job["step"]) for point in job["points"]])
     say("end", True)
 
 
-def _introduced(dialect: Dialect) -> dict[str, Any]:
+def _limit(seconds: int) -> None:
+    """Allow so much CPU time from now on; 0 for as much as there is."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        if seconds:
+            _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+            resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + seconds, hard))
+
+
+def _opened(job: dict[str, Any], loading: Loading, say: Callable[[str, Any], None]) -> Dialect:
+    """Load the subject, a text, a file, a folder or a module, and find the class in it."""
+    named = Named(**job["named"])
+    subject = job["subject"]
+    if job["kind"] == "module":
+        module = importlib.import_module(subject)
+        dialect = _found(module, named, loading)
+        say("source", source_of(_quietly(loading, dialect.file)))
+        return dialect
+    if job["kind"] == "text":
+        loading.texts["<engine>"] = Cells(job["text"])
+        say("source", source_of(loading.texts["<engine>"]))
+        module = loading.load_text(job["text"])
+        dialect = _found(module, named, loading)
+        dialect.file = "<engine>"
+        _remark(dialect, loading, "", say)
+        return dialect
+    path = Path(subject)
+    first = path
+    if job["kind"] == "folder":
+        files = files_with_engines(path, loading, named.cls)
+        if not files:
+            raise NoEngineError("there is no class with operators in any file of the folder")
+        first = files[0]
+    say("source", source_of(loading.read(first)))
+    module = loading.load(first)
+    dialect = _found(module, named, loading, first)
+    if dialect.cls.__module__ == module.__name__:
+        dialect.file = str(first)
+    elif dialect.file != str(first):
+        say("source", source_of(_quietly(loading, dialect.file)))
+    shown = "" if dialect.file == str(path) else _shown(dialect.file, path)
+    _remark(dialect, loading, shown, say)
+    return dialect
+
+
+def _found(module: ModuleType, named: Named, loading: Loading, path: Path | None = None) -> Dialect:
+    """Find the class in a module or, where it is a package, in one of its modules."""
+    is_sheet = path is not None and is_notebook(path.name)
+    try:
+        return find(module, named, loading.owns, last=is_sheet)
+    except NoEngineError:
+        for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            with contextlib.suppress(NoEngineError, UnreadableError, ImportError):
+                inner = importlib.import_module(f"{module.__name__}.{part.name}")
+                return find(inner, named, loading.owns)
+        raise
+
+
+def _shown(file: str, path: Path) -> str:
+    folder = path if path.is_dir() else path.parent
+    try:
+        return Path(file).relative_to(folder).as_posix()
+    except ValueError:
+        return Path(file).name or "a module"
+
+
+def _unfinished(loading: Loading, problem: str) -> str:
+    """Say why nothing was found in a file that did not load to its end: for that reason."""
+    left = next((why for why in loading.left_out if "(" in why), "")
+    if problem == "there is no class in it" and left:
+        why = left.partition("(")[2][:-1]
+        verb = "ends the process" if why.startswith("sys.exit(") else "fails"
+        return f"loading the file {verb}: {why}"
+    return f"{problem} ({left.removesuffix(')').replace(' (', ': ')})" if left else problem
+
+
+def _remark(dialect: Dialect, loading: Loading, file: str, say: Callable[[str, Any], None]) -> None:
+    """Say what whoever reads the report must know of how the file was loaded."""
+    remarks = [f"the class is in {file}"] if file else []
+    others = [name for name in dialect.choices if name != dialect.cls.__name__]
+    if others:
+        remarks.append(f"other classes that could be examined: {', '.join(others)}")
+    left = [what for what in loading.left_out if "(" in what]
+    if left:
+        more = len(loading.left_out) - len(left[:MOST_LEFT_OUT])
+        rest = f", and {more} more" if more else ""
+        remarks.append(f"left out: {', '.join(left[:MOST_LEFT_OUT])}{rest}")
+    elif loading.left_out:
+        remarks.append(f"left out: {len(loading.left_out)} statements that define nothing")
+    say("remarks", {"remarks": remarks, "choices": dialect.choices})
+
+
+def _introduced(
+    dialect: Dialect, extras: dict[str, tuple[Callable[..., Any], int] | None]
+) -> dict[str, Any]:
     return {
+        "spelling": dialect.spelling,
+        "others": [[name, found[1]] for name, found in extras.items() if found],
+        "unexamined": [name for name, found in extras.items() if not found],
         "words": dialect.words,
         "operations": sorted(dialect.operations),
         "operators": sorted(dialect.operators),
@@ -73,97 +181,21 @@ def _introduced(dialect: Dialect) -> dict[str, Any]:
     }
 
 
-# ---- the file ---------------------------------------------------------------------------------
-
-
-def _read(path: Path, largest: int) -> bytes:
-    """Read an ordinary file; a pipe would be waited for, and a device has no end."""
+def _quietly(loading: Loading, file: str) -> Cells:
+    """Return the text of a file that came along, nothing if it has none."""
+    if not file.endswith((".py", ".ipynb")):
+        return Cells("")
     try:
-        handle = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
-        with open(handle, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise UnreadableError("this is not an ordinary file; give the path of a .py file")
-            content = stream.read(largest + 1)
-    except (OSError, ValueError) as error:
-        raise UnreadableError(
-            f"the file cannot be read ({getattr(error, 'strerror', None) or error})"
-        ) from None
-    if len(content) > largest:
-        raise UnreadableError(f"the file is too large; the doctor reads up to {largest:,} bytes")
-    return content
-
-
-def _read_quietly(path: str, largest: int) -> bytes:
-    if not path.endswith(".py"):
-        return b""
-    try:
-        return _read(Path(path), largest)
+        return loading.read(Path(file))
     except UnreadableError:
-        return b""
+        return Cells("")
 
 
-def _source(content: bytes) -> dict[str, Any]:
-    """Return the text, as Python reads it, and where things are in it; nothing if it cannot be."""
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
-        with io.TextIOWrapper(io.BytesIO(content), encoding) as stream:
-            text = stream.read()
-    except (SyntaxError, ValueError, LookupError):
-        return {"text": "", "marks": {}}
-    return {"text": text, "marks": marks_of(text)}
-
-
-def _loaded(path: Path, content: bytes) -> ModuleType:
-    """Run the file as it was read; in a package, as a part of that."""
-    code = _compiled(content, path)
-    sys.path.insert(0, str(path.parent))  # it may import its neighbours
-    in_package = path.suffix == ".py" and (path.parent / "__init__.py").exists()
-    if in_package:  # it may import its neighbours relatively, too
-        top = path.parent
-        while (top.parent / "__init__.py").exists():
-            top = top.parent
-        sys.path.insert(0, str(top.parent))
-        whole = path.parent if path.stem == "__init__" else path.with_suffix("")
-        return importlib.import_module(".".join(whole.relative_to(top.parent).parts))
-    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
-    spec = importlib.util.spec_from_file_location(path.stem, path, loader=loader)
-    if spec is None:
-        raise ImportError(f"{path.name} cannot be loaded as a module")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    exec(code, module.__dict__)
-    return module
-
-
-def _compiled(content: bytes, path: Path) -> Any:
-    try:
-        return compile(content, str(path), "exec", dont_inherit=True)
-    except SyntaxError as error:
-        where = f"line {error.lineno}" if error.lineno else "the file"
-        raise UnreadableError(f"{where} does not parse: {error.msg}") from None
-    except (ValueError, MemoryError, RecursionError, SystemError, OverflowError) as error:
-        reason = str(error) or "it is nested too deeply"
-        raise UnreadableError(f"the file does not parse: {reason}") from None
-
-
-def _found(module: ModuleType, name: str) -> Dialect:
-    """Find the class in a module or, where it is a package, in one of its modules."""
-    try:
-        return find(module, name)
-    except NoEngineError:
-        for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
-            with contextlib.suppress(NoEngineError, ImportError):
-                return find(importlib.import_module(f"{module.__name__}.{part.name}"), name)
-        raise
-
-
-def _told(error: BaseException) -> str:
-    try:
-        message = str(error)[:300]
-    except BaseException:
-        message = "…"
-    if isinstance(error, SystemExit):
-        return f"loading the file ends the process: sys.exit({message})"
-    return f"loading the file fails: {type(error).__name__}: {message}"
+def source_of(cells: Cells) -> dict[str, Any]:
+    """Return a text, where things are in it, and what its classes look like."""
+    return {
+        "text": cells.text,
+        "marks": marks_of(cells.text),
+        "cells": list(cells.starts),
+        "trees": digests(cells.text),
+    }

@@ -7,14 +7,22 @@ comparing them with what is right, which the one who answered does not know.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import secrets
+import signal
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...core.names import readable
+from . import answering
 from .dialect import NAMES, SPECIAL, SYMBOLS, can
+from .differences import STEP, points
+from .extras import MOST
 from .lines import Marks
 from .probes import PROBES, drawn
 from .run_probes import Outcome
@@ -22,11 +30,19 @@ from .sandbox import Heard, run_apart
 from .scripts import Probe
 
 TASK = Path(__file__).with_name("answering.py")
-SECONDS = 6.0  # for all questions: a sound engine takes one
+LOADING = 20.0  # CPU seconds in which a file must be loaded: PyTorch alone may take five
+ASKING = 6  # CPU seconds for all questions: a sound engine takes one
 MEMORY = 4 * 1024**3  # bytes; somebody's engine may import NumPy or PyTorch
 LARGEST = 1_000_000  # bytes of a file
 SENTENCE = 1_000  # the longest text that is taken from a stranger, save for that of its file
 MORE = {"second": ("first",), "zero": ("cleared",)}  # the gradients that such a probe also brings
+
+
+Other = dict[str, Any]  # {"error": …}, or the values around a point and the gradients there
+
+
+class TimeIsUpError(BaseException):
+    """What runs in this process takes too long; not an Exception, which it may catch."""
 
 
 class NonsenseError(Exception):
@@ -45,33 +61,106 @@ class Examination:
     text: str = ""  # of the file that the class is in
     marks: Marks = field(default_factory=dict)
     has_closures: bool = True  # whether nodes keep functions, or rules are somewhere else
+    spelling: dict[str, str] = field(default_factory=dict)  # how its operations are written
+    others: dict[str, list[Other]] = field(default_factory=dict)  # of operations of its own
+    unexamined: list[str] = field(default_factory=list)  # operations that nobody can ask
     problem: str = ""  # why there is nothing, or not everything
+    remarks: list[str] = field(default_factory=list)  # on how it was loaded
+    choices: list[str] = field(default_factory=list)  # the classes that could be examined
+    cells: tuple[int, ...] = ()  # the lines at which the cells of a notebook begin
+    tree: str = ""  # a digest of the class, the same for those that are written alike
+    slow: str = ""  # what took too long while the file was loaded
 
 
 def examine_stranger(
-    subject: str, class_name: str = "", seconds: float = SECONDS, seed: int | None = None
+    subject: str,
+    named: Mapping[str, str] | str = "",
+    seconds: float | None = None,
+    seed: int | None = None,
+    kind: str = "",
 ) -> Examination:
-    """Examine a file, by its whole path, or an installed module, by its name, in the sandbox.
+    """Examine a file or a folder, by its whole path, or an installed module, by its name.
 
-    Numbers are drawn from the seed; without one, nobody can know them before.
+    Numbers are drawn from the seed; without one, nobody can know them before. What cannot be
+    loaded to its end is loaded anew, without what defines nothing.
     """
+    kind = kind or ("file" if Path(subject).is_absolute() else "module")
     seed = secrets.randbits(64) if seed is None else seed
-    others = drawn(seed)
-    job = {
-        "subject": subject,
-        "is_file": Path(subject).is_absolute(),
-        "class": class_name,
-        "questions": [probe.asked() for probe in [*PROBES, *others]],
+    seconds = LOADING if seconds is None else seconds
+    asking = min(ASKING, max(int(seconds), 1))
+    job = job_of(kind, named, seed) | {"subject": subject, "asking": asking}
+    first, reason = _asked(job, seconds + asking, seed)
+    if kind == "module" or not reason:
+        return first
+    second, _ = _asked(job | {"only_definitions": True}, seconds + asking, seed)
+    if not second.words:
+        return first
+    second.remarks.insert(0, f"only its definitions were loaded: {reason}")
+    return second
+
+
+def examine_here(text: str, named: Mapping[str, str] | str = "", seed: int = 0) -> Examination:
+    """Examine a text in this process, without a sandbox, processes, threads and limits."""
+    job = job_of("text", named, seed) | {"text": text}
+    finders, modules = list(sys.meta_path), set(sys.modules)
+    try:
+        return heard_here(lambda say: answering.work(job, say), seed)
+    finally:
+        sys.meta_path[:] = finders
+        if "engine" not in modules:
+            sys.modules.pop("engine", None)
+
+
+def heard_here(work: Callable[[Callable[[str, Any], None]], None], seed: int) -> Examination:
+    """Understand what a task says that runs in this process; its prints go nowhere."""
+    said: list[bytes] = []
+
+    def say(kind: str, what: Any) -> None:
+        said.append(json.dumps({kind: what}).encode() + b"\n")
+
+    why = "it did not come to an end"
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            work(say)
+        except TimeIsUpError:
+            why = "it did not come to an end: time ran out"
+    found, at = understand(b"".join(said), seed, [*PROBES], [*drawn(seed)])
+    found.problem = f"{why} while {at}" if at else found.problem
+    return found
+
+
+def job_of(kind: str, named: Mapping[str, str] | str, seed: int) -> dict[str, Any]:
+    """Describe what is to be done, as JSON can hold it."""
+    return {
+        "kind": kind,
+        "subject": "",
+        "named": {"cls": named} if isinstance(named, str) else dict(named),
+        "questions": [probe.asked() for probe in [*PROBES, *drawn(seed)]],
         "largest": LARGEST,
+        "home": str(Path.home()) if kind != "text" else "",
+        "only_definitions": False,
+        "is_timed": kind != "text" and hasattr(signal, "setitimer"),
+        "asking": 0,
+        "points": points(seed),
+        "step": STEP,
     }
+
+
+def _asked(job: dict[str, Any], seconds: float, seed: int) -> tuple[Examination, str]:
+    """Return what is known, and if the loading did not come to its end, why."""
     try:
         heard = run_apart(TASK, job, seconds, MEMORY, "the doctor")
     except OSError as error:
-        return Examination(problem=f"no process can be started for it ({error.strerror or error})")
-    found, at = understand(heard.said, seed, [*PROBES], [*others])
-    if at:
-        found.problem = _why_it_ended(heard, at)
-    return found
+        problem = f"no process can be started for it ({error.strerror or error})"
+        return Examination(problem=problem), ""
+    found, at = understand(heard.said, seed, [*PROBES], [*drawn(seed)])
+    if found.slow:
+        found.problem = f"it did not come to an end: {found.slow}"
+        return found, found.slow
+    if not at:
+        return found, ""
+    found.problem = _why_it_ended(heard, at)
+    return found, "" if found.words else found.problem
 
 
 def _why_it_ended(heard: Heard, at: str) -> str:
@@ -90,6 +179,7 @@ class _Reading:
 
     found: Examination
     questions: list[tuple[Probe, dict[str, Outcome]]]  # with where the answer goes
+    trees: dict[str, str] = field(default_factory=dict)  # digests of the classes of the file
     first_marks: Marks | None = None  # from before the stranger's code ran, if it is a file
     operations: set[str] = field(default_factory=set)
     operators: set[str] = field(default_factory=set)
@@ -97,13 +187,15 @@ class _Reading:
     is_known: bool = False
     is_over: bool = False
     answered: int = 0
+    counts: dict[str, int] = field(default_factory=dict)  # of operands, of operations of its own
 
     @property
     def at(self) -> str:
         if not self.is_known:
             return "loading the file"
         if self.answered == len(self.questions):
-            return "saying good-bye"
+            waiting = [name for name in self.counts if name not in self.found.others]
+            return f"running {waiting[0]}" if waiting else "saying good-bye"
         return f"running “{self.questions[self.answered][0].script.text()}”"
 
 
@@ -120,7 +212,7 @@ def understand(
         except NonsenseError as error:
             found.problem = f"what it answers cannot be understood while {reading.at} ({error})"
             break
-        if found.problem:
+        if found.problem or found.slow:
             break
     return found, "" if reading.is_over or found.problem else reading.at
 
@@ -142,9 +234,16 @@ def _read_message(reading: _Reading, message: tuple[str, Any]) -> None:
         raise NonsenseError("something after the end")
     if kind == "problem" and not reading.is_known:
         found.problem = _line(what) or "it does not say why"
+    elif kind == "slow" and not reading.is_known:
+        found.slow = _line(what) or "it takes long"
     elif kind == "source" and not reading.is_known:
         found.text, found.marks = _text(_part(what, "text"), 0), _marks(_part(what, "marks"))
+        found.cells = tuple(_count(line, 1) for line in _list(_part(what, "cells"), LARGEST))
+        reading.trees = _trees(what)
         reading.first_marks = reading.first_marks or found.marks
+    elif kind == "remarks" and not reading.is_known:
+        found.remarks = [_line(remark) for remark in _list(_part(what, "remarks"))]
+        found.choices = [_line(choice) for choice in _list(_part(what, "choices"))]
     elif kind == "class" and not reading.is_known:
         _introduce(reading, what)
     elif kind == "outcome" and reading.is_known and reading.answered < len(reading.questions):
@@ -152,10 +251,38 @@ def _read_message(reading: _Reading, message: tuple[str, Any]) -> None:
         is_missing = not can(probe, reading.operations, reading.operators, reading.zero)
         outcomes[probe.name] = {"missing": True} if is_missing else _outcome(probe, what)
         reading.answered += 1
-    elif kind == "end" and reading.answered == len(reading.questions):
+    elif kind == "other" and reading.answered == len(reading.questions):
+        _read_other(reading, what)
+    elif kind == "end" and [*found.others] == [*reading.counts]:
+        if reading.answered < len(reading.questions):
+            raise NonsenseError("not in this order")
         reading.is_over = True
     else:
         raise NonsenseError("not in this order")
+
+
+def _read_other(reading: _Reading, what: Any) -> None:
+    """Read what an operation of its own gives at each of the points, the next one."""
+    name = next((name for name in reading.counts if name not in reading.found.others), None)
+    if name is None or not isinstance(what, list) or len(what) != len(points(reading.found.seed)):
+        raise NonsenseError("not the points that were asked for")
+    count = reading.counts[name]
+    answers: list[Other] = []
+    for one in what:
+        if isinstance(one, dict) and "error" in one:
+            answers.append({"error": _text(one["error"])})
+            continue
+        around, grads = _part(one, "around"), _floats(_part(one, "grads"), count)
+        if not isinstance(around, list) or len(around) != count:
+            raise NonsenseError("not the numbers that were asked for")
+        answers.append({"around": [_floats(each, 4) for each in around], "grads": grads})
+    reading.found.others[name] = answers
+
+
+def _floats(what: Any, count: int) -> list[float]:
+    if not isinstance(what, list) or [type(x) for x in what] != [float] * count:
+        raise NonsenseError("not numbers")
+    return what
 
 
 def _introduce(reading: _Reading, what: Any) -> None:
@@ -166,6 +293,10 @@ def _introduce(reading: _Reading, what: Any) -> None:
     found.words = {_line(kind): _line(word) for kind, word in words.items()}
     found.documentation = _text(_part(what, "documentation"), 10_000)
     found.has_closures = _part(what, "has_closures") is True
+    found.tree = reading.trees.get(found.words["class"], "")
+    found.spelling = _spelling(_part(what, "spelling"))
+    found.unexamined = [_identifier(name) for name in _list(_part(what, "unexamined"))]
+    reading.counts = {_identifier(n): _operands(k) for n, k in _list(_part(what, "others"))}
     reading.zero = _text(_part(what, "zero"))
     reading.operations = _operations(_part(what, "operations"))
     reading.operators = _operations(_part(what, "operators"))
@@ -179,7 +310,8 @@ def _hidden(reading: _Reading, cls: str) -> str:
     A class that the file does not have by this name may be any of those in it.
     """
     places = reading.first_marks or {}
-    marks = places[cls] if cls in places else {m: k for p in places.values() for m, k in p.items()}
+    able = [p for p in places.values() if {"method __add__", "method __mul__"} & set(p)]
+    marks = places[cls] if cls in places else {m: k for p in able for m, k in p.items()}
     for op, names in NAMES.items():
         methods = {SPECIAL[op]: reading.operators} if op in SPECIAL else {}
         if op not in SYMBOLS:  # of those with two operands, a method may be something else
@@ -211,10 +343,50 @@ def _line(what: Any) -> str:
     return readable(_text(what))
 
 
+def _trees(what: dict[str, Any]) -> dict[str, str]:
+    trees = what.get("trees", {})
+    if not isinstance(trees, dict):
+        raise NonsenseError("no trees")
+    return {_line(name): _text(digest, 64) for name, digest in trees.items()}
+
+
 def _operations(what: Any) -> set[str]:
     if not isinstance(what, list) or not all(isinstance(x, str) for x in what):
         raise NonsenseError("not operations")
     return set(what) & set(NAMES)
+
+
+def _list(what: Any, most: int = MOST) -> list[Any]:
+    if not isinstance(what, list) or len(what) > most:
+        raise NonsenseError("not a list")
+    return what
+
+
+def _identifier(what: Any) -> str:
+    if not isinstance(what, str) or not what.isidentifier() or not what.isprintable():
+        raise NonsenseError("not a name")
+    return what[:SENTENCE]
+
+
+def _operands(what: Any) -> int:
+    if what not in (1, 2):
+        raise NonsenseError("not a count")
+    return int(what)
+
+
+def _spelling(what: Any) -> dict[str, str]:
+    """Take how things are written: with one pair of braces for each operand, and no more."""
+    if not isinstance(what, dict):
+        raise NonsenseError("no spelling")
+    found = {_line(op): _line(text) for op, text in what.items()}
+    for op, text in found.items():
+        # A backward pass may want the root once more, as in a.backprop(a).
+        plain = text.replace("{0}", "{}", 1).replace("{0}", "") if op == "backward" else text
+        count = 2 if op in SYMBOLS else 1
+        rest = plain.replace("{}", "", count)
+        if plain.count("{}") != count or "{" in rest or "}" in rest:
+            raise NonsenseError("not a spelling")
+    return found
 
 
 def _marks(what: Any) -> Marks:

@@ -1,9 +1,9 @@
 """How somebody's Value class is spoken to: what its attributes, methods and operations are called.
 
 Every learner's class is a little different: `data` or `value`, `grad` or `derivative`,
-`backward()` or `backprop()`, methods or functions. `find` tries the usual names on a sample and
-returns a `Dialect`, which then builds and runs scripts. An operation that the class does not have
-is not there, which is no fault.
+`backward()` or `backprop(loss)`, methods or functions. `finding.py` finds the words by trying
+them out; a `Dialect` has them, and builds and runs scripts with them. An operation that the class
+does not have is not there, which is no fault.
 
 This runs in the sandbox, next to a stranger's code: it looks at numbers only, never at reprs,
 and never compares a stranger's objects.
@@ -13,22 +13,26 @@ from __future__ import annotations
 
 import inspect
 import operator
-import sys
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from operator import attrgetter
-from types import ModuleType
 from typing import Any
 
 from .scripts import Probe, Script, Statement
 
-DATA = ("data", "value", "val", "_data", "_value", "x", "v", "item", "number")
-GRAD = ("grad", "derivative", "gradient", "_grad", "adjoint", "deriv", "g")
-BACKWARD = ("backward", "backprop", "backpropagate", "back", "compute_gradients", "gradients")
+DATA = (
+    "data", "value", "val", "_data", "_value", "x", "v", "item", "number", "values", "scalar",
+)  # fmt: skip
+GRAD = (
+    "grad", "derivative", "gradient", "_grad", "adjoint", "deriv", "g", "grad_value", "_gradient",
+    "dL", "bar",
+)  # fmt: skip
+BACKWARD = (
+    "backward", "backprop", "backpropagate", "back_prop", "backwards", "back_propagate",
+    "backpropagation", "back", "compute_gradients", "gradients", "calculate_gradients",
+    "backward_pass", "run_backward", "compute_grad", "compute_grads", "get_gradients",
+)  # fmt: skip
 CHILDREN = ("_prev", "_children", "children", "parents", "prev", "_parents", "inputs", "_inputs")
-ZERO = ("zero_grad", "zero_gradients", "reset_grad", "zerograd")
+ZERO = ("zero_grad", "zero_gradients", "reset_grad", "zerograd", "zero_gradient", "clear_grad")
 SYMBOLS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -52,8 +56,8 @@ NAMES = {  # what functions instead of operators are called
 }
 
 
-class NoEngineError(Exception):
-    """There is no class here that could be examined."""
+class NoResult(Exception):  # noqa: N818 - an answer to a question, by this name
+    """An operation gives something that has no number in it, such as None."""
 
 
 def can(probe: Probe, operations: set[str], operators: set[str], zero: str) -> bool:
@@ -79,12 +83,23 @@ class Dialect:
     make: Callable[[float], Any]
     data: str
     grad: str
-    backward: Callable[[Any], Any]
+    start: Callable[[Any], Any]  # the backward pass, from a root
     words: dict[str, str]  # for the report: what is called how
     operations: dict[str, Callable[..., Any]] = field(default_factory=dict)
     zero: str = ""
     operators: set[str] = field(default_factory=set)  # the operations written as operators
     file: str = ""  # that the class is in
+    evaluate: str = ""  # the method that a result needs before it has a number
+    results: Mapping[Any, Any] | None = None  # gradients, where a pass returns them
+    spelling: dict[str, str] = field(default_factory=dict)  # where it is not that of the lessons
+    choices: list[str] = field(default_factory=list)  # the classes that could be examined
+
+    def backward(self, root: Any) -> None:
+        """Run the backward pass from a root."""
+        if self.evaluate:
+            getattr(root, self.evaluate)()
+        returned = self.start(root)
+        self.results = returned if isinstance(returned, Mapping) and returned else None
 
     def can(self, probe: Probe) -> bool:
         """Whether the class has all that a probe needs."""
@@ -110,13 +125,15 @@ class Dialect:
         """Build a script's graph; return the stranger's Values by name."""
         values = {name: self.make(number) for name, number in script.leaves.items()}
         for statement in script.statements:
-            values[statement.name] = self._do(statement, values)
+            values[statement.name] = made = self._do(statement, values)
+            if not hasattr(made, self.data):
+                _, _, expression = statement.text(self.spelling).partition(" = ")
+                raise NoResult(f"{expression} is {_kind(made)}")
         return values
 
     def _do(self, statement: Statement, values: dict[str, Any]) -> Any:
         op = statement.op
-        number = _plain if op == "pow" else float
-        operands = [values[x] if isinstance(x, str) else number(x) for x in statement.operands]
+        operands = [values[x] if isinstance(x, str) else x for x in statement.operands]
         if op == "is":
             return operands[0]
         if op == "sum":
@@ -129,180 +146,40 @@ class Dialect:
 
     def number(self, value: Any, what: str) -> float:
         """Read a number off a stranger's Value: its `data` or `grad`; None counts as 0."""
-        found = getattr(value, what)
-        return 0.0 if found is None else float(found)
+        if what == IN_RESULTS:
+            results = self.results or {}
+            return plain_number(results.get(value, results.get(id(value))), self)
+        return plain_number(getattr(value, what), self)
+
+    def seed(self, value: Any) -> None:
+        """Set a Value's gradient to 1 by hand, as what it is: a number, or an array of one."""
+        old = getattr(value, self.grad)
+        if callable(old):
+            raise TypeError(f"{self.grad} is a method")
+        has_shape = hasattr(old, "shape") and hasattr(old, "dtype")
+        setattr(value, self.grad, old * 0 + 1 if has_shape else 1.0)
 
 
-def _plain(x: float) -> float | int:
-    return int(x) if x == int(x) else x  # as people write exponents
+IN_RESULTS = "what the pass returns"  # instead of the name of an attribute, for gradients
 
 
-# ---- finding ---------------------------------------------------------------------------------
-
-FILL = {  # what a constructor may insist on besides the number
-    (): ("children", "_children", "prev", "_prev", "parents", "inputs", "operands", "deps"),
-    "": ("op", "_op", "label", "name", "tag"),
-    True: ("requires_grad", "track"),
-}
-
-
-def find(module: ModuleType, name: str = "") -> Dialect:
-    """Find the class to examine in a module, and how it is spoken to."""
-    if name:
-        cls = getattr(module, name, None)
-        if not inspect.isclass(cls):
-            raise NoEngineError(f"there is no class {name} in {module.__name__}")
-        return _try(cls, module)
-    classes = [
-        cls
-        for _, cls in inspect.getmembers(module, inspect.isclass)
-        if f"{cls.__module__}.".startswith(f"{module.__name__}.")
-    ]
-    dialects, reasons = [], []
-    for cls in classes:
-        try:
-            dialects.append(_try(cls, sys.modules.get(cls.__module__, module)))
-        except NoEngineError as error:
-            reasons.append(str(error))
-    if not dialects:
-        raise NoEngineError("; ".join(reasons[:4]) or "there is no class in it")
-    return max(dialects, key=lambda d: (d.cls.__name__ == "Value", len(d.operations)))
+def plain_number(found: Any, dialect: Dialect | None = None) -> float:
+    """Return a number as a float: from an array of one, a method, a Value; None counts as 0."""
+    for _ in range(4):
+        if found is None:
+            return 0.0
+        if dialect is not None and isinstance(found, dialect.cls):  # a gradient with a graph
+            found = getattr(found, dialect.data)
+        elif inspect.ismethod(found) or inspect.isfunction(found):
+            found = found()
+        elif isinstance(found, list | tuple) and len(found) == 1:
+            found = found[0]
+        elif getattr(found, "shape", ()) and hasattr(found, "item"):
+            found = found.item()  # which refuses arrays of several numbers
+        else:
+            break
+    return float(found)
 
 
-def _try(cls: type, module: ModuleType) -> Dialect:
-    """Find the words for a class, and try them out."""
-    make = _maker(cls)
-    sample = make(2.5)
-    # A class that rounds is ill, but a class all the same: 2 is 2.
-    data = _attribute(sample, DATA, 2.5) or _attribute(make(2.0), DATA, 2.0)
-    if not data:
-        raise NoEngineError(f"{cls.__name__} keeps its number in no attribute such as data")
-    word, backward = _backward_of(cls, module)
-    dialect = Dialect(cls, make, data, "", backward, {})
-    dialect.operators = {op for op, name in SPECIAL.items() if getattr(cls, name, None) is not None}
-    dialect.operations = _operations(dialect, module)
-    dialect.grad = _attribute(sample, GRAD, 0.0, or_none=True) or _what_changes(dialect)
-    if not dialect.grad:
-        raise NoEngineError(f"{cls.__name__} has no gradient in an attribute such as grad")
-    dialect.zero = next((n for n in ZERO if callable(getattr(cls, n, None))), "")
-    dialect.words = {"class": cls.__name__, "data": data, "grad": dialect.grad, "backward": word}
-    dialect.file = str(getattr(module, "__file__", None) or "")
-    children = next((name for name in CHILDREN if hasattr(sample, name)), "")
-    dialect.words |= {"children": children} if children else {}
-    return dialect
-
-
-def _maker(cls: type) -> Callable[[float], Any]:
-    """Find out how to make one from a number, with what else the constructor insists on."""
-    try:
-        parameters = list(inspect.signature(cls).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    values = {word: value for value, words in FILL.items() for word in words}
-    options = {
-        p.name: values[p.name]
-        for p in parameters[1:]
-        if p.name in values and (p.default is p.empty or p.name in FILL[True])
-    }
-    try:
-        cls(2.5, **options)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"[:120]
-        raise NoEngineError(f"{cls.__name__} cannot be made from one number ({reason})") from None
-    return lambda x: cls(x, **options)
-
-
-def _attribute(sample: Any, names: tuple[str, ...], wanted: float, or_none: bool = False) -> str:
-    own = [str(name) for name in getattr(sample, "__dict__", {}) if name not in names]
-    for name in (*names, *([] if or_none else own)):
-        found = getattr(sample, name, sample)
-        if (found is None and or_none) or _is(found, wanted):
-            return name
-    return ""
-
-
-def _is(found: Any, wanted: float) -> bool:
-    """Whether something is this number: an int, a float, NumPy's, a Fraction."""
-    if isinstance(found, bool | str) or not hasattr(type(found), "__float__"):
-        return False
-    try:
-        return float(found) == wanted
-    except Exception:
-        return False
-
-
-def _what_changes(dialect: Dialect) -> str:
-    """Find the gradient by what a backward pass changes: 1 + 1 for a in a + a, 0 before."""
-    try:
-        a = dialect.make(1.5)
-        before = dict(vars(a))
-        dialect.backward(dialect.operations["mul"](a, dialect.make(2.25)))
-        changed = [n for n, x in vars(a).items() if n not in before or before[n] is not x]
-        return next((n for n in changed if _is(vars(a)[n], 2.25)), "")
-    except Exception:
-        return ""
-
-
-def _backward_of(cls: type, module: ModuleType) -> tuple[str, Callable[[Any], Any]]:
-    for name in BACKWARD:
-        method, function = getattr(cls, name, None), getattr(module, name, None)
-        if callable(method):
-            return f"{name}()", _caller(attrgetter(name), method)
-        if inspect.isfunction(function):
-            return f"{name}(v)", _caller(partial(partial, function), function)
-    raise NoEngineError(f"{cls.__name__} has no backward() yet")
-
-
-def _caller(bound: Callable[[Any], Any], function: Any) -> Callable[[Any], Any]:
-    """Call it with the gradient of the result as an argument, if the function insists on one."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())[1:]
-    except (TypeError, ValueError):
-        parameters = []
-    needed = [p for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
-    seed = (1.0,) * len(needed)
-    return lambda value: bound(value)(*seed)
-
-
-def _operations(dialect: Dialect, module: ModuleType) -> dict[str, Callable[..., Any]]:
-    cls = dialect.cls
-    found: dict[str, Callable[..., Any]] = {}
-    for op, names in NAMES.items():
-        if op in dialect.operators:
-            found[op] = SYMBOLS.get(op, operator.neg)
-            continue
-        for name in names:
-            call, static = _call(cls, module, name), inspect.getattr_static(cls, name, 0)
-            is_plain = op not in SYMBOLS and inspect.isfunction(static)
-            if call is not None and (is_plain or _works(dialect, op, call)):
-                found[op] = call
-                break
-    return found
-
-
-def _call(cls: type, module: ModuleType, name: str) -> Callable[..., Any] | None:
-    if isinstance(inspect.getattr_static(cls, name, None), staticmethod | classmethod):
-        method: Callable[..., Any] = getattr(cls, name)
-        return method
-    if callable(getattr(cls, name, None)):
-        return lambda *operands: getattr(operands[0], name)(*operands[1:])
-    function = getattr(module, name, None)
-    if inspect.isfunction(function) and function.__module__ == module.__name__:
-        return function  # of this module; not math.tanh, which it may have imported
-    return None
-
-
-def _works(dialect: Dialect, op: str, call: Callable[..., Any]) -> bool:
-    """Whether a method or a function of that name is meant for Values, called in this way."""
-    a, b = dialect.make(0.5), dialect.make(0.25)
-    operands = [a] if op not in SYMBOLS else [a, 2] if op == "pow" else [a, b]
-    try:
-        call(*operands)
-    except TypeError as error:
-        # Ours, that of `call`, and one of theirs: else it was called in a wrong way.
-        return len(list(traceback.walk_tb(error.__traceback__))) > 2
-    except AttributeError:
-        return op != "pow"  # its exponent may have to be a Value
-    except Exception:
-        return True
-    return True
+def _kind(made: Any) -> str:
+    return "None" if made is None else f"of type {type(made).__name__}"

@@ -60,7 +60,7 @@ def _set_limits(seconds: int, longest: int, memory: int) -> None:
     except ImportError:  # no such limits on this system; time is limited all the same
         return
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (longest, longest))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -14,7 +14,9 @@ from .scripts import Probe
 class Sign:
     """What is wrong in one probe."""
 
-    wrong: frozenset[str] = frozenset()  # leaves with a wrong gradient, values that are wrong
+    # Leaves with a wrong gradient, values that are wrong, and where there are such the root, if its
+    # own gradient is not 1.
+    wrong: frozenset[str] = frozenset()
     error: str = ""
     numbers: tuple[tuple[str, float], ...] = ()  # the wrong ones, as they are
 
@@ -26,6 +28,34 @@ class Sign:
     def looks_like(self, other: Sign) -> bool:
         """Whether the same things are wrong, if perhaps by other numbers."""
         return self.wrong == other.wrong and self.error == other.error
+
+    def without(self, name: str) -> Sign:
+        """Return what is wrong besides one thing."""
+        rest = tuple((n, x) for n, x in self.numbers if n != name)
+        return Sign(self.wrong - {name}, self.error, rest)
+
+    @property
+    def values(self) -> tuple[tuple[str, float], ...]:
+        """The values that are wrong, without the gradients."""
+        return tuple((name, x) for name, x in self.numbers if name.endswith(".data"))
+
+
+MAY_REFUSE = ("number", "maybe", "left")
+# An engine refuses what it does not know by one of these; others are mistakes of its own.
+CRASHES = ("NameError", "UnboundLocalError", "NoResult", "IndexError", "KeyError")
+
+
+def is_refusal(probe: Probe, outcome: Outcome) -> bool:
+    """Whether an engine says that it does not take such operands, as it may."""
+    return probe.kind in MAY_REFUSE and outcome.get("error", "NameError") not in CRASHES
+
+
+def has_seed(probe: Probe, outcome: Outcome) -> bool:
+    """Whether the result's own gradient is 1, as far as is known."""
+    grads = outcome.get("grad")
+    if grads is None or probe.kind == "hand" or not any(grads[n] for n in probe.script.leaves):
+        return True
+    return bool(grads[probe.script.root] == 1.0)
 
 
 def ill_outcome(probe: Probe, outcome: Outcome) -> Outcome:
@@ -46,6 +76,9 @@ def _judge(probe: Probe, outcome: Outcome) -> Sign:
     pairs = {f"{n}.data": (outcome["data"][n], x) for n, x in data.items()}
     pairs |= {n: (outcome["grad"][n], grad[n]) for n in probe.script.leaves}
     wrong = {n: got for n, (got, x) in pairs.items() if not close(got, x, probe.tolerance)}
+    root = outcome["grad"][probe.script.root]
+    if (wrong or probe.kind == "hand") and root != 1.0:
+        wrong[probe.script.root] = root
     return Sign(frozenset(wrong), "", tuple(sorted(wrong.items())))
 
 

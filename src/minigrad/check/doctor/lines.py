@@ -1,8 +1,9 @@
-"""The line in somebody's file where a fault most likely sits; the file is read as a tree.
+"""What stands in somebody's file: where a fault most likely sits, and what cannot be the fault.
 
-A file is read once, into marks: in each class, and in the whole file, which function begins where,
-and where in it a gradient is set. A stranger's file is read in the sandbox, before its code is run:
-no text, however nested, can make the doctor itself stumble.
+A file is read once, as a tree, into marks: in each class, and in the whole file, which function
+begins where, and what it does with gradients. A stranger's file is read in the sandbox, before its
+code is run: no text, however nested, can make the doctor itself stumble. `evidence.py` asks the
+marks whether a fault can be here at all.
 """
 
 from __future__ import annotations
@@ -11,25 +12,49 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .dialect import BACKWARD, GRAD, NAMES, SPECIAL
+from .dialect import BACKWARD, DATA, GRAD, NAMES, SPECIAL, SYMBOLS
 
 HARMLESS = ("__init__", "zero_grad", *BACKWARD)
 BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statements have statements
 # For each class, and for the file under "", the lines of: "class", the first one; "assign", a
 # gradient that is set in a function inside of a function, a rule; "def name", outer ones first;
-# "in name", the first gradient in it; "method name", one that the class has for sure.
+# "in name", the first gradient in it; "method name", one that the class has for sure. Of what a
+# function does: "sets name", "adds name", a gradient with = and with +=; "chains name", "alone
+# name", one with a gradient in its formula and one without; "hooks name", "keeps name", a rule that
+# is given to another node and to self; "loops name"; "made name", one that is made of other
+# operations, and "uses name op" of which; and of how it walks: "appends name", "nests name" (it has
+# a function inside), "reverses name", "asks name", "names name" (it looks for a node, or for an
+# attribute of one, among others), "starts name", "strays name" (the function inside is called with
+# self, or with something else), "lists name" (it appends a node at every visit). "bases": there is
+# a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
+
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow",
+    ast.USub: "neg",
+}  # fmt: skip
+_CALLED = {name: op for op, names in NAMES.items() for name in names}
 
 
 def likely_line(
-    text: str, where: str, cls: str = "", marks: Marks | None = None
+    text: str, where: str, cls: str = "", marks: Marks | None = None, mark: str = ""
 ) -> tuple[int | None, str]:
-    """Return the line and its text, inside the class if there is one; None where nothing fits."""
+    """Return the line and its text, inside the class if there is one; None where nothing fits.
+
+    `where` is an operation, "backward", "class" …; `mark` is what to look for in its function.
+    """
     marks = marks_of(text) if marks is None else marks
     places = [marks[place] for place in dict.fromkeys([cls, ""]) if place in marks]
-    line = next(filter(None, (_line(place, where) for place in places)), None)
+    line = next(filter(None, (_line(place, where, mark) for place in places)), None)
     lines = text.split("\n")
     return (line, lines[line - 1]) if line is not None and line <= len(lines) else (None, "")
+
+
+def functions_of(where: str) -> tuple[str, ...]:
+    """Return what the function of an operation may be called."""
+    if where == "backward":
+        return BACKWARD
+    return (SPECIAL.get(where, f"__{where}__"), *NAMES.get(where, (where,)))
 
 
 def marks_of(text: str) -> Marks:
@@ -53,40 +78,156 @@ class _Place:
     node: ast.AST
     classes: tuple[str, ...] = ("",)
     functions: tuple[str, ...] = ()
+    rules: frozenset[str] = frozenset()  # functions inside the innermost of these
 
     def inside(self) -> Iterator[_Place]:
-        node, classes, functions = self.node, self.classes, self.functions
+        node, classes, functions, rules = self.node, self.classes, self.functions, self.rules
         if isinstance(node, ast.ClassDef):
             classes = (*classes, node.name)
         elif isinstance(node, ast.FunctionDef):
             functions = (*functions, node.name)
+            rules = frozenset(n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef))
         for block in BLOCKS:
             for inner in getattr(node, block, ()):
-                yield _Place(inner, classes, functions)
+                yield _Place(inner, classes, functions, rules)
 
     def mark(self, marks: Marks) -> None:
         """Write down what there is to say of the statement, for each class around it."""
         node = self.node
         if isinstance(node, ast.ClassDef):
-            methods = {} if node.name in marks else _methods(node)  # of two such classes, which?
-            known = marks.setdefault(node.name, {})
-            for mark in [mark for mark in known if mark.startswith("method ")]:
-                del known[mark]
-            known |= methods
-            for name in (*self.classes, node.name):
-                marks[name].setdefault("class", node.lineno)
+            self._mark_class(node, marks)
         elif isinstance(node, ast.FunctionDef):
-            for name in self.classes:
-                marks[name].setdefault(f"def {node.name}", node.lineno)
-        elif isinstance(node, ast.Assign | ast.AugAssign) and _sets_grad(node):
-            found = [f"in {function}" for function in self.functions]
-            is_rule = not set(self.functions[:-1]) <= set(HARMLESS)
-            if isinstance(node, ast.Assign) and is_rule:
-                found.append("assign")
-            for name in self.classes:
-                for mark in found:
-                    line = marks[name].get(mark, node.lineno)
-                    marks[name][mark] = min(line, node.lineno)
+            self._put(marks, [f"def {node.name}"], node.lineno, is_first=True)
+            if not self.functions:
+                self._put(marks, [*_made_of(node), *_walks(node)], node.lineno)
+        elif isinstance(node, ast.For | ast.While):
+            self._put(marks, [f"loops {function}" for function in self.functions], node.lineno)
+        elif isinstance(node, ast.Assign | ast.AugAssign):
+            self._put(marks, self._hooks(node), node.lineno)
+            if _gradient(node) is not None:
+                self._put(marks, self._gradients(node), node.lineno)
+
+    def _put(self, marks: Marks, found: list[str], line: int, is_first: bool = False) -> None:
+        for name in self.classes:
+            for mark in found:
+                before = marks[name].get(mark, line)
+                marks[name][mark] = before if is_first else min(before, line)
+
+    def _mark_class(self, node: ast.ClassDef, marks: Marks) -> None:
+        methods = {} if node.name in marks else _methods(node)  # of two such classes, which?
+        known = marks.setdefault(node.name, {})
+        for mark in [mark for mark in known if mark.startswith("method ")]:
+            del known[mark]
+        known |= methods
+        if any(not (isinstance(b, ast.Name) and b.id == "object") for b in node.bases):
+            known.setdefault("bases", node.lineno)
+        if {"method __eq__", "method __hash__"} & set(methods) or node.decorator_list:
+            known.setdefault("compares", node.lineno)
+        for name in (*self.classes, node.name):
+            marks[name].setdefault("class", node.lineno)
+
+    def _gradients(self, node: ast.Assign | ast.AugAssign) -> list[str]:
+        """Tell how a gradient is set."""
+        target = _gradient(node)
+        assert target is not None
+        own = ast.dump(target).replace("Store", "Load")
+        parts = [*ast.walk(node.value)]
+        is_added = isinstance(node, ast.AugAssign) or any(ast.dump(p) == own for p in parts)
+        is_rule = not set(self.functions[:-1]) <= set(HARMLESS)
+        reads = any(
+            isinstance(p, ast.Attribute) and p.attr in GRAD and ast.dump(p) != own for p in parts
+        )
+        names = any(isinstance(p, ast.Name) and p.id in (*GRAD, "g", "upstream") for p in parts)
+        kinds = ["in", "adds" if is_added else "sets", "chains" if reads or names else "alone"]
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and not is_rule:
+            kinds = ["in"]  # a seed, or a gradient that is cleared
+        found = [f"{kind} {function}" for function in self.functions for kind in kinds]
+        if not is_added and is_rule:
+            found.append("assign")
+        return found
+
+    def _hooks(self, node: ast.Assign | ast.AugAssign) -> list[str]:
+        """Tell whom a function is given to, as a rule: the result, or the operand."""
+        targets, value = node.targets if isinstance(node, ast.Assign) else [], node.value
+        is_rule = isinstance(value, ast.Name) and value.id in self.rules
+        is_rule |= isinstance(value, ast.Lambda)
+        hooks = [
+            target
+            for target in targets
+            if isinstance(target, ast.Attribute) and (is_rule or "backward" in target.attr)
+        ]
+        found = []
+        for hook in hooks:
+            is_self = isinstance(hook.value, ast.Name) and hook.value.id == "self"
+            kind = "keeps" if is_self else "hooks"
+            found += [f"{kind} {function}" for function in self.functions]
+        return found
+
+
+def _made_of(node: ast.FunctionDef) -> list[str]:
+    """Find whether a function is made of operations, and of which: it touches no number itself."""
+    parts = [*ast.walk(node)]
+    if any(isinstance(p, ast.Attribute) and p.attr in (*DATA, *GRAD) for p in parts):
+        return []
+    if any(isinstance(p, ast.FunctionDef | ast.Lambda) for p in parts if p is not node):
+        return []
+    used = {_OPERATORS.get(type(p.op)) for p in parts if isinstance(p, ast.BinOp | ast.UnaryOp)}
+    calls = [p.func for p in parts if isinstance(p, ast.Call)]
+    used |= {_CALLED.get(f.attr) for f in calls if isinstance(f, ast.Attribute)}
+    used |= {_CALLED.get(f.id) for f in calls if isinstance(f, ast.Name)}
+    special = {name: op for op, name in SPECIAL.items()}
+    used |= {special.get(f.attr) for f in calls if isinstance(f, ast.Attribute)}
+    found = [f"uses {node.name} {op}" for op in sorted(filter(None, used))]
+    return [f"made {node.name}", *found] if found else []
+
+
+def _walks(node: ast.FunctionDef) -> list[str]:
+    """Find how a function goes through nodes."""
+    inner = [p for p in ast.walk(node) if isinstance(p, ast.FunctionDef) and p is not node]
+    within = {id(p) for function in inner for p in ast.walk(function)}
+    own = node.args.args[0].arg if node.args.args else ""
+    names = {function.name for function in inner}
+    found = {f"nests {node.name}"} if inner else set()
+    found |= {f"lists {node.name}"} if any(map(_lists_every_visit, inner)) else set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call):
+            called = part.func
+            if isinstance(called, ast.Attribute) and called.attr in ("append", "insert", "extend"):
+                found.add(f"appends {node.name}")
+            is_reverse = isinstance(called, ast.Attribute) and called.attr in ("reverse", "insert")
+            if is_reverse or (isinstance(called, ast.Name) and called.id == "reversed"):
+                found.add(f"reverses {node.name}")
+            is_inner = isinstance(called, ast.Name) and called.id in names
+            if is_inner and id(part) not in within and part.args:
+                first = part.args[0]
+                is_own = isinstance(first, ast.Name) and first.id == own
+                found.add(f"{'starts' if is_own else 'strays'} {node.name}")
+        elif isinstance(part, ast.Slice) and isinstance(part.step, ast.UnaryOp):
+            found.add(f"reverses {node.name}")
+        elif isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In | ast.NotIn):
+            found.add(f"asks {node.name}")
+            if isinstance(part.left, ast.Attribute):
+                found.add(f"names {node.name}")
+    return sorted(found)
+
+
+def _lists_every_visit(visit: ast.FunctionDef) -> bool:
+    """Whether a node is appended beside the question if it was visited, not within."""
+    asks = [s for s in visit.body if isinstance(s, ast.If) and _is_membership(s.test)]
+    appends = [
+        s
+        for s in visit.body
+        if isinstance(s, ast.Expr)
+        and isinstance(s.value, ast.Call)
+        and isinstance(s.value.func, ast.Attribute)
+        and s.value.func.attr == "append"
+    ]
+    leaves = any(isinstance(s, ast.Return) for ask in asks for s in ask.body)
+    return bool(asks and appends) and not leaves
+
+
+def _is_membership(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In | ast.NotIn)
 
 
 def _methods(node: ast.ClassDef) -> dict[str, int]:
@@ -95,17 +236,23 @@ def _methods(node: ast.ClassDef) -> dict[str, int]:
     return {f"method {n.name}": n.lineno for n in plain}
 
 
-def _sets_grad(node: ast.Assign | ast.AugAssign) -> bool:
+def _gradient(node: ast.Assign | ast.AugAssign) -> ast.Attribute | None:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return any(isinstance(t, ast.Attribute) and t.attr in GRAD for t in targets)
+    flat = [t for x in targets for t in (x.elts if isinstance(x, ast.Tuple) else [x])]
+    found = (t for t in flat if isinstance(t, ast.Attribute) and t.attr in GRAD)
+    return next(found, None)
 
 
-def _line(marks: dict[str, int], where: str) -> int | None:
+def _line(marks: dict[str, int], where: str, mark: str = "") -> int | None:
     if where in ("class", "assign"):
         return marks.get(where)
-    names = (*NAMES.get(where, ()), SPECIAL.get(where, ""), f"__{where}__")
-    called = [f"def {name}" for name in (BACKWARD if where == "backward" else names)]
-    found = next((mark for mark in marks if mark in called), None)
-    if found is None or where in ("backward", "init"):
+    functions = functions_of(where)
+    called = [f"def {name}" for name in functions]
+    found = next((name for name in marks if name in called), None)
+    if found is None or where in ("backward", "init", "repr") or mark == "def":
         return None if found is None else marks[found]
-    return marks.get(f"in {found.removeprefix('def ')}", marks[found])
+    name = found.removeprefix("def ")
+    kinds = [mark, "in"] if mark else ["in"]
+    if where not in SYMBOLS and where not in NAMES:
+        kinds = []
+    return next((marks[k] for kind in kinds if (k := f"{kind} {name}") in marks), marks[found])

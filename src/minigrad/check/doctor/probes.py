@@ -1,11 +1,12 @@
 """What the doctor asks an engine to do, smallest first.
 
 A *first* probe is a script, built and run backward once; every number in it must be right. So must
-those of *maybe* and *left* probes (unusual exponents, numbers on the left), but an engine may also
-refuse these; a *hand* probe only helps to tell faults apart. The other kinds show limits and notes,
-beyond a first backward(): two passes (*second*, *two*, *zero*), a *deep* graph, *extreme* numbers,
-*memory*, the *kink* of relu. `run_probes.py` does with an engine what a kind says, for a stranger's
-class in the sandbox. What is right is worked out by minigrad (`expected`), here and nowhere else.
+those of *number*, *left* and *maybe* probes (numbers as operands, on the left, unusual exponents),
+but an engine may also refuse these; a *hand* probe only helps to tell faults apart. The other kinds
+show limits and notes, beyond a first backward(): two passes (*second*, *two*, *zero*), a *deep*
+graph, *extreme* numbers, *memory*, the *kink* of relu. `run_probes.py` does with an engine what a
+kind says, for a stranger's class in the sandbox. What is right is worked out by minigrad
+(`expected`), here and nowhere else.
 
 Each probe has numbers of its own, which everybody can read here, and so learn the answers by heart.
 Therefore `drawn` asks the same with numbers that nobody knows before.
@@ -25,19 +26,20 @@ from ...scalar import Value
 from .dialect import SYMBOLS
 from .scripts import Probe, Script
 
-FIRST = ("first", "hand", "maybe", "left")  # the kinds of probes that faults show in
+FIRST = ("first", "hand", "number", "maybe", "left")  # the kinds of probes that faults show in
 PROBES: list[Probe] = []
 
 
-def _probe(
-    name: str, lines: str, kind: str = "first", root: str = "", whole: bool = False, **leaves: float
-) -> None:
-    PROBES.append(Probe(name, kind, Script(leaves, tuple(lines.split("; ")), root), whole))
+def _probe(name: str, lines: str, kind: str = "first", root: str = "", **leaves: float) -> None:
+    PROBES.append(Probe(name, kind, Script(leaves, tuple(lines.split("; ")), root)))
 
 
 # ---- each operation alone, and with a gradient coming in ----------------------------------------
 
-for _symbol, _op in {"+": "add", "-": "sub", "*": "mul", "/": "div"}.items():
+BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+UNARY = ("tanh", "exp", "log", "relu", "sigmoid")
+
+for _op, _symbol in BINARY.items():
     _probe(f"{_op}", f"c = a {_symbol} b", a=3.0, b=-2.0)
     _probe(f"{_op} below", f"c = a {_symbol} b; d = c * e", a=1.5, b=0.5, e=3.0)
 _probe("neg", "b = -a", a=3.0)
@@ -59,6 +61,21 @@ for _name, _points in {
         _probe(f"{_name} at {_point:g}", f"b = {_name}(a)", a=_point)
     _probe(f"{_name} below", f"b = {_name}(a); c = b * e", a=0.75, e=3.0)
 
+# ---- each operation on the result of another one, and under a sum -------------------------------
+
+for _op, _symbol in BINARY.items():
+    for _other in ("mul", "add"):
+        _inner = f"c = a {BINARY[_other]} b"
+        _probe(f"{_op} above {_other}", f"{_inner}; d = c {_symbol} e", a=1.5, b=0.5, e=3.0)
+        _probe(f"{_op} above {_other}, right", f"{_inner}; d = e {_symbol} c", a=1.5, b=0.5, e=3.0)
+    _probe(f"{_op} below a sum", f"c = a {_symbol} b; d = c + e", a=1.5, b=0.5, e=3.0)
+for _name in (*UNARY, "neg", "pow"):
+    _result = {"neg": "-{}", "pow": "{} ** 3"}.get(_name, f"{_name}({{}})")
+    for _other in ("mul", "add"):
+        _lines = f"c = a {BINARY[_other]} b; d = {_result.format('c')}"
+        _probe(f"{_name} above {_other}", _lines, a=1.5, b=0.5)
+    _probe(f"{_name} below a sum", f"b = {_result.format('a')}; c = b + e", a=0.75, e=3.0)
+
 _probe("mul with zero", "c = a * b", a=0.0, b=3.0)
 _probe("mul of large numbers", "c = a * b", a=2000.0, b=-3000.0)
 _probe("add to zero", "c = a + b", a=0.0, b=3.0)
@@ -68,18 +85,20 @@ _probe("relu at 20", "b = relu(a)", a=20.0)
 
 # ---- numbers as operands ------------------------------------------------------------------------
 
-for _symbol, _op in {"+": "add", "-": "sub", "*": "mul", "/": "div"}.items():
-    _probe(f"{_op} a number", f"b = a {_symbol} 2", a=3.0)
+for _op, _symbol in BINARY.items():
+    _probe(f"{_op} a number", f"b = a {_symbol} 2", "number", a=3.0)
+    _probe(f"{_op} a fraction", f"b = a {_symbol} 2.5", "number", a=3.0)
 
 # ---- the same thing twice -----------------------------------------------------------------------
 
-for _symbol, _op in {"+": "add", "-": "sub", "*": "mul", "/": "div"}.items():
+for _op, _symbol in BINARY.items():
     _probe(f"{_op} to itself", f"b = a {_symbol} a", a=3.0)
 _probe("add twice", "c = a + b; d = c + a", a=2.0, b=-3.0)
 _probe("mul twice", "c = a * b; d = c * a", a=2.0, b=-3.0)
 _probe("pow twice", "b = a ** 2; c = a ** 3; d = b + c", a=1.5)
-for _name in ("tanh", "exp", "log", "relu", "sigmoid"):
+for _name in UNARY:
     _probe(f"{_name} twice", f"b = {_name}(a); c = {_name}(a); d = b + c", a=0.75)
+_probe("neg twice", "b = -a; c = -a; d = b + c", a=0.75)
 _probe("div twice", "c = a / b; d = b / c", a=3.0, b=-2.0)
 _probe("two leaves of the same number", "c = a * b; d = c + a", a=3.0, b=3.0)
 
@@ -87,6 +106,10 @@ _probe("two leaves of the same number", "c = a * b; d = c + a", a=3.0, b=3.0)
 
 _probe("diamond", "d = a * b; e = d + c; f = a - c; g = e * f", a=2.0, b=3.0, c=4.0)
 _probe("shared", "c = a * b; d = a + b; e = c * d", a=-2.0, b=3.0)
+_probe("shared result", "c = a * b; d = c + a; e = c * b; f = d + e", a=1.5, b=0.5)
+# The same of sums alone: some classes have no product yet.
+_probe("sums, short way first", "c = a + b; d = c + a; f = c + d", a=1.5, b=0.5)
+_probe("sums, long way first", "c = a + b; d = c + e; f = d + c; g = f + a", a=1.5, b=0.5, e=3.0)
 _probe("ladder", "b = a + a; c = b + b; d = c + c", a=1.5)
 _probe("ladder of products", "b = a * a; c = b * b", a=1.5)
 _probe("short and long way", "b = a * a; c = b * a; d = c + b; e = d * b", a=1.25)
@@ -103,7 +126,7 @@ _probe("a result inside a larger graph", "c = a * b; d = c + a", root="c", a=2.0
 
 # ---- awkward, but a first backward() all the same -----------------------------------------------
 
-_probe("whole numbers", "c = a / b; d = c * a", "maybe", whole=True, a=7.0, b=2.0)
+_probe("whole numbers", "c = a / b; d = c * a", "maybe", a=7, b=2)
 _probe("times in place", "c = a; c *= b; d = c + a", a=2.0, b=3.0)
 _probe("in place", "c = a; c += b; d = c * a", a=2.0, b=3.0)
 _probe("relu at zero", "b = relu(a)", "kink", a=0.0)
@@ -118,7 +141,7 @@ _probe("depth", "b = a + a", "deep", a=1.0)
 _probe("tanh far out", "b = tanh(a)", "extreme", a=1000.0)
 _probe("power of zero", "b = a ** 0", "extreme", a=0.0)
 _probe("power of a Value", "c = a ** b", "maybe", a=2.0, b=3.0)
-for _symbol, _op in {"+": "add", "-": "sub", "*": "mul", "/": "div"}.items():
+for _op, _symbol in BINARY.items():
     _probe(f"number {_symbol} a", f"b = 2.5 {_symbol} a", "left", a=4.0)
 _probe("number ** a", "b = 2.5 ** a", "left", a=1.5)
 _probe("sum of a list", "c = sum(a, b)", "left", a=2.0, b=3.0)
@@ -151,17 +174,17 @@ def drawn(seed: int) -> tuple[Probe, ...]:
 def _drawn(probe: Probe, chance: random.Random) -> Probe:
     old = probe.script.leaves
     while True:
-        new = {x: _near(x, probe.whole, chance) for x in dict.fromkeys(old.values())}
+        new = {x: _near(x, chance) for x in dict.fromkeys(old.values())}
         script = replace(probe.script, leaves={name: new[x] for name, x in old.items()})
         is_special = len(set(new.values())) < len(new) or any(abs(x) == 1.0 for x in new.values())
         if not is_special and _is_steady(script):
             return replace(probe, script=script, tolerance=LOOSE)
 
 
-def _near(x: float, whole: bool, chance: random.Random) -> float:
-    """Draw a number of the same sign, about as large; 0 stays 0."""
-    if whole:
-        return float(chance.randint(2, 12))
+def _near(x: float, chance: random.Random) -> float:
+    """Draw a number of the same sign, about as large; 0 stays 0, and an int an int."""
+    if isinstance(x, int):
+        return chance.randint(2, 12)
     return round(x * chance.uniform(0.6, 1.4) * GRID) / GRID
 
 
@@ -185,7 +208,7 @@ def _results(script: Script) -> list[float]:
 
 _CALLS: dict[str, Callable[..., Any]] = {
     **SYMBOLS,
-    **{name: getattr(functions, name) for name in ("tanh", "exp", "log", "relu", "sigmoid")},
+    **{name: getattr(functions, name) for name in UNARY},
     "neg": operator.neg,
     "is": lambda x: x,
     "sum": lambda *xs: functions.sum(xs),

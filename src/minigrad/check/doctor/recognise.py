@@ -1,35 +1,40 @@
 """Which faults explain what is wrong: the stranger's signature against those of the patients.
 
-Three steps, from the sure to the less sure:
+Crashes have been peeled off before (`crashes.py`). Then, from the sure to the less sure:
 
-1. One fault that explains everything, number for number.
-2. Rules: an operation that is wrong when it stands alone, while others are right. The row must fit
+1. One fault that explains everything that is left, number for number.
+2. Values: an operation that computes a wrong number. No backward pass can do that, so neither does
+   a name for one.
+3. Rules: an operation that is wrong when it stands alone, while others are right. The row must fit
    number for number; if none does, it is said that the operation is wrong, and nothing more.
-3. The rest, without scripts that contain such an operation: faults of accumulation, order and
-   state. Here numbers may differ, because the order of a set differs from run to run; it is
-   enough that the same leaves are wrong, for the most part.
+4. The rest, without scripts that contain such an operation: faults of accumulation, order and
+   state. Only where the order of a set decides may numbers differ, because it differs from run to
+   run; there it is enough that the same leaves are wrong, for the most part.
 
-What is left then is reported without a name.
+What is left then is reported without a name. No row is named that the file speaks against
+(`evidence.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...core.names import brief
 from .catalogue import FAULTS, ORDERS
+from .evidence import Evidence
 from .judging import Sign, close
-from .probes import BY_NAME, PROBES
+from .probes import BY_NAME, PROBES, expected
+from .scripts import Probe
 from .signatures import Signatures
 
-# An operation may be made of others: a - b of a + (-b), a / b of a * b**-1.
-MADE_OF = {
-    "sub": ("add", "neg", "mul"),
-    "neg": ("mul", "sub"),
-    "div": ("mul", "pow"),
-    "sum": ("add",),
-}
 # Numbers that decide; all patients, in all styles, and strangers' engines are told apart by them.
 # Operations that are wrong in no known way: people slip in one rule or two, so with more of them it
 # is something that they have in common.
 MANY = 3
+# Part of the operations that are wrong as soon as something is above or below them: then it is not
+# they who are wrong.
+COMMON = 0.6
 # Part of the probes that stranger and patient both fail in which the same leaves must be wrong. Not
 # all: where the order of a set decides, it decides otherwise in a few scripts of each run.
 ALIKE = 0.7
@@ -41,196 +46,365 @@ WEIGHT = 2  # of an invented failure against a common one, which can have anothe
 # learner to the wrong line), and to be given the rest too: two such faults at once are rare.
 NAMED = 0.4
 MOST = 0.7
-ALONE = {  # the probes of an operation by itself, with distinct operands, and with a gradient
+OPS = ("mul", "add", "neg", "sub", "pow", "div", "tanh", "exp", "log", "relu", "sigmoid")
+ALONE = {  # the probes of an operation: by itself, with distinct operands, below and above others
     op: [
         probe.name
         for probe in PROBES
         if probe.kind in ("first", "maybe")
-        and probe.script.statements[0].op == op
+        and probe.name != "power of a Value"
         and not probe.script.has_numbers
-        and not probe.whole
-        and len({*probe.script.statements[0].operands}) == len(probe.script.statements[0].operands)
-        and (len(probe.script.statements) == 1 or probe.name.endswith(" below"))
+        and not probe.script.shares
+        and (
+            [s.op for s in probe.script.statements] == [op]
+            or probe.name.startswith((f"{op} below", f"{op} above"))
+        )
+        and not all(isinstance(x, int) for x in probe.script.leaves.values())
     ]
-    for op in ("mul", "add", "neg", "sub", "pow", "div", "tanh", "exp", "log", "relu", "sigmoid")
+    for op in OPS
 }
 
 Signs = dict[str, Sign]
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A fault, and the ill probes that it explains.
+
+    A fault is a code of the catalogue, "value:op" or "rule:op" for an operation that is wrong in a
+    way of its own, or "" for what nobody knows. `shown` are the probes that the row's own patient
+    fails in the same way: only they are evidence.
+    """
+
+    what: str
+    names: list[str]
+    shown: list[str]
+    told: str = ""  # for the texts
+
+
 def recognise(
-    signs: Signs, ill: Signs, known: Signatures, has_closures: bool
-) -> list[tuple[str, list[str]]]:
-    """Pair each fault with the ill probes that it explains, given what the patients fail.
-
-    A fault is a code of the catalogue, an operation whose rule is wrong in a way of its own, or ""
-    for what nobody knows.
-    """
-    alone = _explains_everything(signs, ill, known, has_closures)
-    if alone:
-        return [(alone, list(ill))]
-    found, left, suspects = _rules(signs, ill, known)
-    while left:
-        code, mine = _structural(signs, left, suspects, known)
-        found.append((code, mine))
-        left = {name: sign for name, sign in left.items() if name not in mine}
-    return found
+    signs: Signs, probes: Mapping[str, Probe], known: Signatures, evidence: Evidence
+) -> list[Named]:
+    """Name the faults, given what is wrong in each probe and what the patients fail."""
+    return _Recogniser(signs, probes, known, evidence).named()
 
 
-Found = list[tuple[str, list[str]]]
+def explains_everything(
+    signs: Signs, probes: Mapping[str, Probe], known: Signatures, evidence: Evidence
+) -> list[Named]:
+    """Name the one fault whose patient gives just these numbers and errors, if there is one."""
+    return _Recogniser(signs, probes, known, evidence).alone()
 
 
-def _rules(signs: Signs, ill: Signs, known: Signatures) -> tuple[Found, Signs, set[str]]:
-    """Name the operations that are wrong by themselves; return also what is left, and them."""
-    wrong = [op for op in ALONE if any(name in ill for name in _single(op, signs))]
-    if all(op in wrong for op in ALONE if _single(op, signs)):
-        return [], dict(ill), set()  # everything is wrong, so it is not the rules
-    found: Found = []
-    suspects: set[str] = set()
-    for op, names in ALONE.items():
-        trusted = names if op == "mul" or "mul" not in suspects else _single(op, signs)
-        mine = [name for name in trusted if name in ill]
-        is_made = _is_made_of_wrong_ones(op, mine, signs, found, known)
-        if not mine or is_made or _is_a_number(op, signs):
-            continue
-        found.append((_local_row(op, signs, trusted, known) or op, mine))
-        suspects.add(op)
-    if sum(what in ALONE for what, _ in found) > MANY:
-        return [("", list(ill))], {}, set()
-    left = {name: sign for name, sign in ill.items() if not _contains(name, suspects)}
-    return found, left, suspects
+class _Recogniser:
+    def __init__(
+        self, signs: Signs, probes: Mapping[str, Probe], known: Signatures, evidence: Evidence
+    ) -> None:
+        self.probes, self.evidence = probes, evidence
+        self.signs = signs
+        self.ill = {
+            name: sign
+            for name, sign in self.signs.items()
+            if not sign.is_well and probes[name].kind != "hand"
+        }
+        self.known = {code: theirs for code, theirs in known.items() if self._can_be(code)}
 
+    def _can_be(self, code: str) -> bool:
+        """Whether the class has the operation at all, and the file does not speak against it."""
+        fault = FAULTS[code]
+        is_there = fault.where not in OPS or any(n in self.signs for n in ALONE[fault.where])
+        return is_there and not self.evidence.speaks_against(fault)
 
-def _is_made_of_wrong_ones(
-    op: str, mine: list[str], signs: Signs, found: Found, known: Signatures
-) -> bool:
-    """Whether an operation is wrong only because it is made of one that is."""
-    parts = set(MADE_OF.get(op, ()))
-    for what, _ in found:
-        if what in parts:
-            return True  # in a way of its own, so that nobody can tell
-        if what in FAULTS and FAULTS[what].where in parts:
-            for theirs in known[what]:
-                if all(name in theirs and _equal(signs[name], theirs[name]) for name in mine):
-                    return True
-    return False
+    def named(self) -> list[Named]:
+        if not self.ill:
+            return []
+        scaled = self._seed()
+        if scaled:
+            return [Named("wrong_seed", [*self.ill], [*self.ill], scaled)]
+        alone = self.alone()
+        if alone:
+            return alone
+        seedless = self._seedless()
+        if seedless:
+            return [self._with_evidence(seedless, [*self.ill])]
+        found, left, suspects = self._values()
+        if left:
+            rules, left, suspects = self._rules(left, suspects)
+            found += rules
+        while left:
+            code, mine = self._structural(left, suspects)
+            if not code:
+                return found + self._unnamed(left)
+            found.append(self._with_evidence(code, mine))
+            left = {name: sign for name, sign in left.items() if name not in mine}
+        return found
 
+    def _unnamed(self, left: Signs) -> list[Named]:
+        """Say at least which operation it is, where a single one is wrong by itself."""
+        single = {n: self.probes[n].script.keys[0] for n in left
+                  if len(self.probes[n].script.statements) == 1}  # fmt: skip
+        if not single or len({*single.values()}) > MANY:
+            return [Named("", [*left], [*left])]
+        groups = {key: [n for n, k in single.items() if k == key] for key in single.values()}
+        return [Named(f"rule:{key}", names, names) for key, names in groups.items()]
 
-def _is_a_number(op: str, signs: Signs) -> bool:
-    """-a may fail because it is a * -1, and numbers are not wrapped; a - b because of -b."""
-    error = signs.get(op, Sign()).error
-    is_made = op in ("neg", "sub", "div")
-    return is_made and error != "" and signs.get("mul a number", Sign()).error == error
+    def _seedless(self) -> str:
+        """Name a pass that leaves every result at 0, by what it does with one set by hand."""
+        for name, sign in self.ill.items():
+            if dict(sign.numbers).get(self.probes[name].script.root) != 0.0:
+                return ""
+        by_hand = [name for name in self.signs if self.probes[name].kind == "hand"]
+        if not by_hand or self.signs[by_hand[0]].error:
+            return ""
+        script, sign = self.probes[by_hand[0]].script, self.signs[by_hand[0]]
+        if script.root in sign.wrong:
+            return "seed_zero"
+        is_zero = all(dict(sign.numbers).get(leaf) == 0.0 for leaf in script.leaves)
+        return "empty_pass" if is_zero else "missing_seed"
 
+    def alone(self) -> list[Named]:
+        code = self._explains_everything() if self.ill else ""
+        return [self._with_evidence(code, [*self.ill])] if code else []
 
-def _single(op: str, signs: Signs) -> list[str]:
-    return [n for n in ALONE[op] if n in signs and len(BY_NAME[n].script.statements) == 1]
+    def _with_evidence(self, code: str, names: list[str]) -> Named:
+        """Find the probes in which the patient is wrong by the same numbers, or like this."""
+        styles = self.known.get(code, [])
+        pairs = [(name, theirs[name]) for theirs in styles for name in names if name in theirs]
+        equal = [name for name, sign in pairs if _equal(self.signs[name], sign)]
+        alike = [name for name, sign in pairs if self.signs[name].looks_like(sign)]
+        return Named(code, names, list(dict.fromkeys(equal or alike or names)))
 
+    # ---- everything at once ---------------------------------------------------------------------
 
-def _contains(name: str, suspects: set[str]) -> bool:
-    """Whether a script uses an operation under suspicion, or one that may be made of it."""
-    ops = BY_NAME[name].script.ops
-    return any(op in suspects or suspects & set(MADE_OF.get(op, ())) for op in ops)
+    def _seed(self) -> str:
+        """Return the root's gradient if all others are as many times what is right."""
+        roots = set()
+        for name, sign in self.ill.items():
+            script = self.probes[name].script
+            numbers = dict(sign.numbers)
+            if script.root not in numbers or sign.error or sign.values:
+                return ""
+            seed = numbers.pop(script.root)
+            _, grad = expected(script)
+            if not seed or not all(close(x, seed * grad[n]) for n, x in numbers.items()):
+                return ""
+            roots.add(brief(seed))
+        return roots.pop() if len(roots) == 1 else ""
 
-
-def _explains_everything(signs: Signs, ill: Signs, known: Signatures, has_closures: bool) -> str:
-    """Find a fault that fails in exactly this way, in the plainest style in which one does.
-
-    Two look the same from outside: operands in a set, and both written at once. The latter takes
-    a function that knows both operands.
-    """
-    styles = max(map(len, known.values()))
-    for k in range(styles):
-        codes = [
-            code
-            for code, theirs in known.items()
-            if k < len(theirs) and _is_exact(theirs[k], signs, ill)
-        ]
-        if "same_object" in codes and not has_closures:
-            return "set_prev"
-        if "set_prev" in codes and has_closures and _is_any(known["same_object"], signs, ill):
-            return "same_object"
-        if codes:
-            return codes[0]
-    return ""
-
-
-def _is_any(styles: list[Signs], signs: Signs, ill: Signs) -> bool:
-    return any(_is_exact(theirs, signs, ill) for theirs in styles)
-
-
-def _is_exact(theirs: Signs, signs: Signs, ill: Signs) -> bool:
-    common = [name for name in signs if name in theirs]
-    explained = all(name in theirs for name in ill)
-    return explained and all(_equal(signs[name], theirs[name]) for name in common)
-
-
-def _local_row(op: str, signs: Signs, trusted: list[str], known: Signatures) -> str:
-    """Find the row that gives the same numbers wherever the operation stands alone."""
-    names = [name for name in trusted if name in signs]
-    for code, styles in known.items():
-        if FAULTS[code].is_local and FAULTS[code].where == op:
-            for theirs in styles:
-                if all(name in theirs and _equal(signs[name], theirs[name]) for name in names):
+    def _explains_everything(self) -> str:
+        """Find a fault that fails in exactly this way, in the plainest style in which one does."""
+        for k in range(max(map(len, self.known.values()), default=0)):
+            for code, theirs in self.known.items():
+                if k < len(theirs) and self._is_exact(theirs[k]):
                     return code
+        return ""
+
+    def _is_exact(self, theirs: Signs) -> bool:
+        common = [name for name in self.signs if name in theirs]
+        explained = all(name in theirs for name in self.ill)
+        return explained and all(_equal(self.signs[name], theirs[name]) for name in common)
+
+    # ---- values ---------------------------------------------------------------------------------
+
+    def _values(self) -> tuple[list[Named], Signs, set[str]]:
+        """Name the operations that compute wrong numbers; return also what is left, and them."""
+        groups: dict[str, list[str]] = {}
+        for name, sign in self.ill.items():
+            if sign.values:
+                groups.setdefault(_culprit(self.probes[name], sign), []).append(name)
+        for op in [*groups]:
+            parts = [part for part in self.evidence.parts_of(op) if part in groups and part != op]
+            if parts:
+                groups[min(parts)] += groups.pop(op)
+        found = []
+        for op, names in groups.items():
+            code = self._value_row(op, names)
+            found.append(self._with_evidence(code, names) if code else
+                         Named(f"value:{op}", names, names))  # fmt: skip
+        suspects = {op for op in groups if op in OPS}
+        mine = {name for names in groups.values() for name in names}
+        left = {
+            name: sign
+            for name, sign in self.ill.items()
+            if name not in mine and not self._contains(name, suspects)
+        }
+        return found, left, suspects
+
+    def _value_row(self, op: str, names: list[str]) -> str:
+        for code, styles in self.known.items():
+            for theirs in styles:
+                wrong = [n for n in theirs if n in self.signs and theirs[n].values]
+                if (
+                    wrong
+                    and all(n in wrong for n in names)
+                    and all(
+                        n in self.ill and _same(theirs[n].values, self.signs[n].values)
+                        for n in wrong
+                    )
+                ):
+                    return code
+        return ""
+
+    # ---- rules ----------------------------------------------------------------------------------
+
+    def _rules(self, left: Signs, suspects: set[str]) -> tuple[list[Named], Signs, set[str]]:
+        """Name the operations that are wrong by themselves; return also what is left, and them."""
+        there = [op for op in OPS if op not in suspects and self._asked(op)]
+        singly = [op for op in there if any(name in left for name in self._single(op))]
+        if there and len(singly) == len(there):
+            return [], left, suspects  # everything is wrong, so it is not the rules
+        together = [op for op in there if any(name in left for name in ALONE[op])]
+        are_trusted = len(together) < COMMON * len(there)
+        found: list[Named] = []
+        wrong: set[str] = set()
+        for op in there:
+            names = self._asked(op) if are_trusted else self._single(op)
+            trusted = [n for n in names if not (_others(self.probes[n], op) & (wrong | suspects))]
+            mine = [name for name in trusted if name in left]
+            if not mine or self._is_made_of_wrong_ones(op, mine, found):
+                continue
+            found += self._local(op, trusted, mine)
+            wrong.add(op)
+        if sum(named.what.startswith("rule:") for named in found) > MANY:
+            return [Named("", [*left], [*left])], {}, set()
+        suspects = suspects | wrong
+        rest = {n: sign for n, sign in left.items() if not self._contains(n, suspects)}
+        return found, rest, suspects
+
+    def _is_made_of_wrong_ones(self, op: str, mine: list[str], found: list[Named]) -> bool:
+        """Whether an operation is wrong only because it is made of one that is."""
+        parts = self.evidence.parts_of(op)
+        for named in found:
+            if named.what.partition(":")[2] in parts or (
+                self.evidence.is_made(op) and _op_of(named.what) in parts
+            ):
+                return True  # in a way of its own, so that nobody can tell
+            if _op_of(named.what) in parts:
+                for theirs in self.known[named.what]:
+                    if all(n in theirs and _equal(self.signs[n], theirs[n]) for n in mine):
+                        return True
+        return False
+
+    def _asked(self, op: str) -> list[str]:
+        return [name for name in ALONE[op] if name in self.signs]
+
+    def _single(self, op: str) -> list[str]:
+        return [n for n in self._asked(op) if len(BY_NAME[n].script.statements) == 1]
+
+    def _contains(self, name: str, suspects: set[str]) -> bool:
+        """Whether a script uses an operation under suspicion, or one that may be made of it."""
+        ops = self.probes[name].script.ops
+        return any(op in suspects or suspects & self.evidence.parts_of(op) for op in ops)
+
+    def _local(self, op: str, names: list[str], mine: list[str]) -> list[Named]:
+        """Name what is wrong with one operation: one slip, or one in its rule and one in its place.
+
+        The rule shows where it stands alone and below others, its place in the graph above them.
+        """
+        code = self._local_row(op, names)
+        if code:
+            return [self._with_evidence(code, mine)]
+        above = [name for name in names if " above " in name]
+        parts = [[name for name in names if name not in above], above]
+        ills = [[name for name in part if name in mine] for part in parts]
+        rows = [self._local_row(op, part) for part in parts]
+        if all(ills) and all(rows):
+            return [self._with_evidence(row, ill) for row, ill in zip(rows, ills, strict=True)]
+        return [Named(f"rule:{op}", mine, mine)]
+
+    def _local_row(self, op: str, names: list[str]) -> str:
+        """Find the row that gives the same numbers wherever the operation stands alone."""
+        for code, styles in self.known.items():
+            if FAULTS[code].is_local and FAULTS[code].where == op:
+                for theirs in styles:
+                    if all(n in theirs and _equal(self.signs[n], theirs[n]) for n in names):
+                        return code
+        return ""
+
+    # ---- accumulation, order, state -------------------------------------------------------------
+
+    def _structural(self, left: Signs, suspects: set[str]) -> tuple[str, list[str]]:
+        """Find the fault of accumulation, order or state that explains most of what is left."""
+        best: tuple[tuple[int, int, int, int], str, list[str], bool] | None = None
+        for code, styles in self.known.items():
+            if FAULTS[code].is_local:
+                continue
+            theirs = self._closest(styles, left, suspects)
+            hits, alike, equal, invented = self._compared(theirs, left, suspects)
+            varies = FAULTS[code].varies
+            is_like = varies and alike >= ALIKE * hits and invented <= INVENTED * hits
+            if not hits or not (is_like or (equal, invented) == (hits, 0)):
+                continue
+            mine = [name for name in left if name in theirs and not theirs[name].is_well]
+            score = (hits - WEIGHT * invented, self._by_hand(theirs), equal, alike)
+            if best is None or score > best[0]:
+                best = (score, code, mine, equal == hits and len(mine) == len(left))
+        if best is None or len(best[2]) < NAMED * len(left):
+            # Wrong only where a result is used twice: then at least it is the order.
+            shared = all(self.probes[name].script.shares_results for name in left)
+            return "wrong_order" if shared and len(left) > 1 else "", list(left)
+        _, code, mine, is_exact = best
+        if code in ORDERS and not is_exact:
+            # An order can do no harm where no result is used twice.
+            mine = [n for n in left if n in mine or self.probes[n].script.shares_results]
+            return code if self.evidence.supports(code) else "wrong_order", mine
+        return code, list(left) if len(mine) >= MOST * len(left) else mine
+
+    def _closest(self, styles: list[Signs], left: Signs, suspects: set[str]) -> Signs:
+        """Of the styles in which a fault is planted, return the one that is most like this."""
+
+        def likeness(theirs: Signs) -> tuple[float, int]:
+            hits, alike, equal, invented = self._compared(theirs, left, suspects)
+            return alike + equal / 100 - WEIGHT * invented, hits  # equal numbers decide a draw
+
+        return max(styles, key=likeness)
+
+    def _compared(
+        self, theirs: Signs, left: Signs, suspects: set[str]
+    ) -> tuple[int, int, int, int]:
+        """Count the probes that both fail, in which the same is wrong, by the same numbers; and
+        those that only the patient fails."""
+        signs = self.signs
+        common = [name for name in theirs if name in signs and not self._contains(name, suspects)]
+        failing = [
+            name for name in common if not theirs[name].is_well and self.probes[name].kind != "hand"
+        ]
+        hits = [name for name in failing if name in left]
+        alike = [name for name in hits if theirs[name].looks_like(left[name])]
+        equal = [name for name in alike if _equal(theirs[name], left[name])]
+        invented = [name for name in failing if signs[name].is_well]
+        return len(hits), len(alike), len(equal), len(invented)
+
+    def _by_hand(self, theirs: Signs) -> int:
+        names = [n for n in theirs if n in self.signs and self.probes[n].kind == "hand"]
+        return sum(theirs[name].is_well == self.signs[name].is_well for name in names)
+
+
+def _culprit(probe: Probe, sign: Sign) -> str:
+    """Find the first statement whose value is wrong: its operation, as in "add" or "radd"."""
+    wrong = {name.removesuffix(".data") for name, _ in sign.values}
+    in_place = [s for s in probe.script.statements if s.op.endswith("=")]
+    if wrong & set(probe.script.leaves):
+        return f"i{in_place[0].op[:-1]}" if in_place else "init"
+    for statement in probe.script.statements:
+        if statement.name in wrong and statement.op != "is":
+            return probe.script.keys[probe.script.statements.index(statement)]
     return ""
 
 
-def _structural(
-    signs: Signs, left: Signs, suspects: set[str], known: Signatures
-) -> tuple[str, list[str]]:
-    """Find the fault of accumulation, order or state that explains most of what is left."""
-    best: tuple[tuple[int, int, int, int], str, list[str], bool] | None = None
-    for code, styles in known.items():
-        if FAULTS[code].is_local:
-            continue
-        theirs = _closest(styles, signs, left, suspects)
-        hits, alike, equal, invented = _compared(theirs, signs, left, suspects)
-        similar = alike if FAULTS[code].varies else equal
-        if not hits or similar < ALIKE * hits or invented > INVENTED * hits:
-            continue
-        mine = [name for name in left if name in theirs and not theirs[name].is_well]
-        score = (hits - WEIGHT * invented, _by_hand(theirs, signs), equal, alike)
-        if best is None or score > best[0]:
-            best = (score, code, mine, equal == hits and len(mine) == len(left))
-    if best is None or len(best[2]) < NAMED * len(left):
-        return "", list(left)
-    _, code, mine, is_exact = best
-    if code in ORDERS and not is_exact:
-        return "wrong_order", list(left)
-    return code, list(left) if len(mine) >= MOST * len(left) else mine
+def _others(probe: Probe, op: str) -> set[str]:
+    return probe.script.ops - {op}
 
 
-def _closest(styles: list[Signs], signs: Signs, left: Signs, suspects: set[str]) -> Signs:
-    """Of the styles in which a fault is planted, return the one that is most like this."""
-
-    def likeness(theirs: Signs) -> tuple[float, int]:
-        hits, alike, equal, invented = _compared(theirs, signs, left, suspects)
-        return alike + equal / 100 - WEIGHT * invented, hits  # equal numbers decide a draw
-
-    return max(styles, key=likeness)
-
-
-def _compared(
-    theirs: Signs, signs: Signs, left: Signs, suspects: set[str]
-) -> tuple[int, int, int, int]:
-    """Count the probes that both fail, in which the same is wrong, by the same numbers; and those
-    that only the patient fails."""
-    common = [name for name in theirs if name in signs and not _contains(name, suspects)]
-    failing = [name for name in common if not theirs[name].is_well and BY_NAME[name].kind != "hand"]
-    hits = [name for name in failing if name in left]
-    alike = [name for name in hits if theirs[name].looks_like(left[name])]
-    equal = [name for name in alike if _equal(theirs[name], left[name])]
-    invented = [name for name in failing if signs[name].is_well]
-    return len(hits), len(alike), len(equal), len(invented)
-
-
-def _by_hand(theirs: Signs, signs: Signs) -> int:
-    names = [n for n in theirs if n in signs and BY_NAME[n].kind == "hand"]
-    return sum(theirs[name].is_well == signs[name].is_well for name in names)
+def _op_of(what: str) -> str:
+    return FAULTS[what].where if what in FAULTS else ""
 
 
 def _equal(p: Sign, q: Sign) -> bool:
-    return p.looks_like(q) and all(
-        m == n and close(x, y) for (m, x), (n, y) in zip(p.numbers, q.numbers, strict=True)
+    return p.looks_like(q) and _same(p.numbers, q.numbers)
+
+
+def _same(p: tuple[tuple[str, float], ...], q: tuple[tuple[str, float], ...]) -> bool:
+    return len(p) == len(q) and all(
+        m == n and close(x, y) for (m, x), (n, y) in zip(p, q, strict=True)
     )

@@ -9,14 +9,12 @@ from __future__ import annotations
 import gc
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from .dialect import Dialect
-from .scripts import Probe
+from .scripts import DEPTH, Probe
 
 REPEATS = 4  # of a probe: where a set decides the order, each object's address does
-DEPTH = 5_000  # nodes in a chain; Python's own limit is a thousand calls
 Outcome = dict[str, Any]  # {"missing": True}, {"error": …}, or {"data": …, "grad": …, …}
 
 
@@ -25,11 +23,12 @@ def run_all(
 ) -> Iterator[tuple[str, Outcome]]:
     """Yield the outcome of each probe, by name.
 
-    Probes of several statements are repeated; `others` are outcomes that differ from the first.
+    Where the order of nodes matters a probe is repeated; `others` are outcomes that differ from
+    the first.
     """
     for probe in probes:
         outcome = _run(dialect, probe)
-        again = ACTIONS[probe.kind] is _first and len(probe.script.statements) > 1
+        again = ACTIONS[probe.kind] is _first and probe.script.shares
         if again and "error" not in outcome and not outcome.get("missing"):
             others = _repeated(dialect, probe, repeats)
             different = [
@@ -79,11 +78,8 @@ def _numbers(dialect: Dialect, values: dict[str, Any]) -> Outcome:
 
 
 def _first(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Outcome:
-    script = probe.script
-    if probe.whole:
-        script = replace(script, leaves={name: int(x) for name, x in script.leaves.items()})
-    values = dialect.run(script)
-    dialect.backward(values[script.root])
+    values = dialect.run(probe.script)
+    dialect.backward(values[probe.script.root])
     if alive is not None:
         alive.append(values)
     return _numbers(dialect, values)
@@ -93,7 +89,7 @@ def _hand(dialect: Dialect, probe: Probe) -> Outcome:
     """Set the result's gradient by hand before, as one does while writing an engine."""
     values = dialect.run(probe.script)
     root = values[probe.script.root]
-    setattr(root, dialect.grad, 1.0)
+    dialect.seed(root)
     dialect.backward(root)
     return _numbers(dialect, values)
 
@@ -165,6 +161,7 @@ ACTIONS: dict[str, Callable[..., Outcome]] = {
     "first": _first,
     "kink": _first,
     "extreme": _first,
+    "number": _first,
     "left": _first,
     "maybe": _first,
     "hand": _hand,

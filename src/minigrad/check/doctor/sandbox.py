@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import subprocess
@@ -25,6 +26,9 @@ from pathlib import Path
 from typing import IO, Any
 
 LONGEST = 10_000_000  # bytes of answers, and of any file that the stranger writes
+BUSY = 5.0  # times as long as its CPU time a process may take by the clock
+# How a process ends that has used up its CPU time, politely or not.
+OUT_OF_TIME = [getattr(signal, name, None) for name in ("SIGXCPU", "SIGKILL")]
 FOLDER = Path(__file__).resolve().parent
 # The modules of this folder and of the task's under a name of their own: loading them must not
 # load the package that they belong to, because that has a right engine in it.
@@ -34,7 +38,8 @@ root, task, *folders = sys.argv[1:]
 package = types.ModuleType("minigrad_sandbox")
 package.__path__ = folders
 sys.modules["minigrad_sandbox"] = package
-sys.path.insert(0, root)
+if root not in sys.path:  # last: somebody's own package may have this one's name
+    sys.path.append(root)
 importlib.import_module("minigrad_sandbox.inside").main(task)
 """
 
@@ -56,14 +61,17 @@ class Heard:
 def run_apart(task: Path, job: dict[str, Any], seconds: float, memory: int, who: str) -> Heard:
     """Run `work(job, say)` of the module `task` in a process of its own.
 
-    It has this many seconds and bytes of memory, and neither a network nor processes of its own:
-    `who` looks is told where it tries. If no process can be started there is an OSError.
+    It has this many seconds of CPU time, several times as many by the clock (the machine may be
+    busy), this many bytes of memory, and neither a network nor processes of its own: `who` looks
+    is told where it tries. If no process can be started there is an OSError.
     """
-    limits = {"seconds": int(seconds) + 2, "longest": LONGEST, "memory": memory, "who": who}
+    limits = {
+        "seconds": max(math.ceil(seconds), 1), "longest": LONGEST, "memory": memory, "who": who,
+    }  # fmt: skip
     with _empty_folder() as folder, tempfile.TemporaryFile() as asked:
         asked.write(json.dumps({"job": job, "limits": limits}).encode())
         asked.seek(0)
-        return _run(task, folder, asked, seconds)
+        return _run(task, folder, asked, BUSY * seconds + 10.0)
 
 
 def _run(task: Path, folder: Path, asked: IO[bytes], seconds: float) -> Heard:
@@ -92,8 +100,10 @@ def _run(task: Path, folder: Path, asked: IO[bytes], seconds: float) -> Heard:
     except subprocess.TimeoutExpired:
         in_time = False
     finally:
+        code = process.poll()  # None where it has to be ended
         _end(process)
         listener.join(1.0)
+    in_time = in_time and (code is None or -code not in OUT_OF_TIME)
     return Heard(bytes(heard), in_time, process.returncode)
 
 
@@ -106,7 +116,10 @@ def _listen(stream: IO[bytes], heard: bytearray) -> None:
 
 def _environment(folder: Path) -> dict[str, str]:
     kept = ("MINIGRAD_PURE", "SYSTEMROOT")  # Windows cannot start a program without the latter
-    return {"PATH": "", "HOME": str(folder)} | {k: os.environ[k] for k in kept if k in os.environ}
+    # Scalars need no threads, and threads that wait for work use up CPU time.
+    alone = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    given = {k: os.environ[k] for k in kept if k in os.environ}
+    return {"PATH": "", "HOME": str(folder)} | alone | given
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,8 +1,9 @@
 """Small scripts that any engine can run, and probes: a script, and what is to be done with it.
 
-A script is a list of statements, each a name and how it is made: `"d = a * b"`. Its text is its
-only form: what a learner reads in a finding is what was run. Leaves come with numbers; the last
-statement is the result.
+A script is a list of statements, each a name and how it is made: `"d = a * b"`. Leaves come with
+numbers; the last statement is the result. What a learner reads in a finding is what was run, to the
+letter: 2 is an int and 2.0 a float, and operations are spelled as the class has them, so that
+pasting it does the same.
 
 Nothing here knows what is right: this module is also loaded next to a stranger's code.
 """
@@ -10,10 +11,21 @@ Nothing here knows what is right: this module is also loaded next to a stranger'
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow"}
+DEPTH = 5_000  # nodes in a chain; Python's own limit is a thousand calls
+REFLECTED = {"div": "truediv"}  # __rtruediv__
+# How things are spelled in the lessons: a class whose spelling is another one says so.
+SPELLING = {
+    **{op: f"{{}} {symbol} {{}}" for symbol, op in OPERATORS.items()},
+    **{f"{op}=": f"{{}} {symbol}= {{}}" for symbol, op in OPERATORS.items()},
+    **{op: f"{{}}.{op}()" for op in ("tanh", "exp", "log", "relu", "sigmoid")},
+    **{"neg": "-{}", "sum": "sum([{}, {}])", "is": "{}"},
+    **{"make": "Value({})", "backward": "{}.backward()"},
+}
 
 _NAME = r"[a-z]\w*"
 _NUMBER = r"\(?-?\d+(?:\.\d+)?\)?"
@@ -30,6 +42,16 @@ class Statement:
     name: str
     op: str  # "add", "tanh", …; "add=" in place; "is" for another name of the same thing
     operands: tuple[str | float, ...]
+
+    def text(self, spelling: Mapping[str, str] = SPELLING) -> str:
+        """Write it as one would in a Python session."""
+        spelled = [x if isinstance(x, str) else _spelled(x) for x in self.operands]
+        first, *more = spelled
+        made = (
+            spelling.get(self.op) or SPELLING.get(self.op) or f"{{}}.{self.op}({', '.join(more)})"
+        )
+        made = made.format(first, *more)
+        return made if self.op.endswith("=") else f"{self.name} = {made}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +73,21 @@ class Script:
         return {statement.op.rstrip("=") for statement in self.statements} - {"is"}
 
     @property
+    def keys(self) -> list[str]:
+        """The operations, with "rsub" for one whose left operand is a number."""
+        return [
+            statement.op.rstrip("=") if isinstance(statement.operands[0], str)
+            else f"r{REFLECTED.get(statement.op, statement.op)}"
+            for statement in self.statements
+        ]  # fmt: skip
+
+    @property
+    def shares_results(self) -> bool:
+        """Whether a result is used more than once: only then does the order of nodes matter."""
+        used = [x for s in self.statements for x in s.operands if isinstance(x, str)]
+        return any(used.count(s.name) > 1 for s in self.statements)
+
+    @property
     def names(self) -> set[str]:
         """Whatever has a value and a gradient in it."""
         return {*self.leaves, *(statement.name for statement in self.statements)}
@@ -64,11 +101,23 @@ class Script:
             for k, operand in enumerate(statement.operands)
         )
 
-    def text(self, cls: str = "Value") -> str:
-        """Write it as one would in a Python session."""
+    @property
+    def shares(self) -> bool:
+        """Whether something in it is used more than once, so that the order of nodes matters."""
+        used = [x for s in self.statements for x in s.operands if isinstance(x, str)]
+        return len({*used}) < len(used)
+
+    def text(self, spelling: Mapping[str, str] = SPELLING) -> str:
+        """Write it as one would in a Python session, with the backward pass at its end."""
+        return "; ".join([self.built(spelling), passed(self.root, spelling)])
+
+    def built(self, spelling: Mapping[str, str] = SPELLING) -> str:
+        """Write how the graph is built."""
+        make = spelling.get("make", SPELLING["make"])
         leaves = ", ".join(self.leaves)
-        numbers = ", ".join(f"{cls}({_spelled(x)})" for x in self.leaves.values())
-        return "; ".join([f"{leaves} = {numbers}", *self.lines])
+        numbers = ", ".join(make.format(repr(x)) for x in self.leaves.values())
+        statements = [statement.text(spelling) for statement in self.statements]
+        return "; ".join([f"{leaves} = {numbers}", *statements])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +127,28 @@ class Probe:
     name: str
     kind: str
     script: Script
-    whole: bool = False  # leaves are ints
     # Relative and absolute: classic formulas lose some digits.
     tolerance: tuple[float, float] = (1e-6, 1e-9)
+
+    def text(self, spelling: Mapping[str, str] = SPELLING) -> str:
+        """Write what is done, as one would in a Python session."""
+        script = self.script
+        last = script.statements[-1].name
+        if self.kind == "deep":
+            add = Statement("b", "add", ("b", "a")).text(spelling)
+            make = spelling.get("make", SPELLING["make"]).format("1.0")
+            run = passed("b", spelling)
+            return f"a = b = {make}\nfor _ in range({DEPTH}): {add}\n{run}"
+        if self.kind in ("second", "two"):
+            return "; ".join([script.built(spelling), passed(last, spelling),
+                              passed(script.root, spelling)])  # fmt: skip
+        return script.text(spelling)
 
     def asked(self) -> dict[str, Any]:
         """Return what the one who answers has to know, as JSON can hold it."""
         script = self.script
         return {
             "kind": self.kind,
-            "whole": self.whole,
             "leaves": script.leaves,
             "lines": script.lines,
             "root": script.root,
@@ -97,11 +158,16 @@ class Probe:
     def heard(cls, asked: dict[str, Any]) -> Probe:
         """Return the question that was `asked`, without its name."""
         script = Script(asked["leaves"], tuple(asked["lines"]), asked["root"])
-        return cls("", asked["kind"], script, asked["whole"])
+        return cls("", asked["kind"], script)
+
+
+def passed(root: str, spelling: Mapping[str, str] = SPELLING) -> str:
+    """Write how the backward pass is started."""
+    return spelling.get("backward", SPELLING["backward"]).format(root)
 
 
 def _spelled(x: float) -> str:
-    return f"{x:g}" if float(f"{x:g}") == x else repr(x)
+    return repr(x) if x >= 0 else f"({x!r})"
 
 
 def _parsed(line: str) -> Statement:
@@ -120,4 +186,7 @@ def _parsed(line: str) -> Statement:
 
 
 def _operand(text: str) -> str | float:
-    return text if text[0].isalpha() else float(text.strip("()"))
+    if text[0].isalpha():
+        return text
+    number = text.strip("()")
+    return float(number) if "." in number else int(number)

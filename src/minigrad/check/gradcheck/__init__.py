@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from ...calculus.steps import aside, links
 from ...calculus.transforms import jvp
 from ...core.coerce import as_float, as_list, is_number
+from ...core.display import paragraph, table
 from ...core.graph import topological_order
 from ...core.modes import is_recording, tolerant
 from ...core.names import brief, cut, json_number, plural, readable, width_of
@@ -75,6 +76,7 @@ class Row:
 
 _HEAD = ["input", "value", "ours", "oracle", "asked"]
 _HEAD += ["absolute", "relative", "ulp", "oracle ±", "verdict"]
+_NUMBERS = (1, 2, 3, 5, 6, 7, 8)  # the columns that have one
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,12 +115,12 @@ class GradcheckReport:
         from rich.table import Table  # only who asks for a table needs rich
         from rich.text import Text
 
-        table = Table(title=self.headline)
+        rich = Table(title=self.headline)
         for k, head in enumerate(_HEAD):
-            table.add_column(head, justify="right" if k in (1, 2, 3, 5, 6, 7, 8) else "left")
+            rich.add_column(head, justify="right" if k in _NUMBERS else "left")
         for row in self.rows:
-            table.add_row(*map(Text, row.cells()), style="" if row.ok else "bold red")
-        return table
+            rich.add_row(*map(Text, row.cells()), style="" if row.ok else "bold red")
+        return rich
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
@@ -144,6 +146,10 @@ class GradcheckReport:
 
     def __rich__(self) -> Table:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        rows = [row.cells() for row in self.rows]
+        return paragraph(self.headline) + table(_HEAD, rows, right=_NUMBERS)
 
 
 # ---- the check ---------------------------------------------------------------------------------

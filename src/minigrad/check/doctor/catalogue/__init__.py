@@ -11,22 +11,76 @@ that; a *note* is a matter of taste.
 
 from __future__ import annotations
 
-from . import limits, rules, state, structure
+from . import crashes, limits, rules, state, structure
 from .rows import Fault
 
-__all__ = ["CATALOGUE", "FAULTS", "GENERAL", "ORDERS", "Fault"]
+__all__ = ["CATALOGUE", "CRASHES", "FAULTS", "GENERAL", "ORDERS", "Fault"]
 
-CATALOGUE = [*structure.ROWS, *rules.ROWS, *state.ROWS, *limits.ROWS]
+CATALOGUE = [*structure.ROWS, *rules.ROWS, *state.ROWS, *crashes.ROWS, *limits.ROWS]
 FAULTS = {fault.code: fault for fault in CATALOGUE}
-ORDERS = ("plain_recursion", "breadth_first", "insertion_order", "visited_twice")
+CRASHES = crashes.ROWS
+ORDERS = ("plain_recursion", "breadth_first", "insertion_order", "visited_twice", "listed_twice")
 
-# What the doctor says where it knows what kind of thing is wrong, but not which: no patients.
+# What the doctor says where it knows what kind of thing is wrong, but not which: no patients. {0}
+# is the operation, or the error.
 GENERAL = {
-    "wrong_order": Fault(
-        "wrong_order", "fault", "nodes do not run in topological order",
-        "A chain is right; where ways meet again, gradients are wrong.",
-        "A node's _backward runs before all of its users have run theirs, or more than once.",
-        "Sort the nodes first, and run each _backward once, after those of all its users.",
-        (), where="backward",
-    ),
+    fault.code: fault
+    for fault in (
+        Fault(
+            "wrong_order", "fault", "nodes do not run in topological order",
+            "A chain is right; where ways meet again, gradients are wrong.",
+            "A node's _backward runs before all of its users have run theirs, or more than once.",
+            "Sort the nodes first, and run each _backward once, after those of all its users.",
+            (), where="backward",
+        ),
+        Fault(
+            "wrong_seed", "fault", "the pass does not begin with 1",
+            "All gradients are {0} times what is right.",
+            "The gradient of the result is {0}; the derivative of a thing by itself is 1.",
+            "self.grad = 1.0 before the first _backward.",
+            (), where="backward",
+        ),
+        Fault(
+            "wrong_value", "fault", "the value of {0} is wrong",
+            "The number that comes out of {0} is another one, before any gradient.",
+            "The mistake is where the value is computed, not in the backward pass.",
+            "Compute the value of the expression by hand, and compare with what {0} computes.",
+            (), mark="def",
+        ),
+        Fault(
+            "wrong", "fault", "the gradient of {0} is wrong",
+            "The value of {0} is right, and its gradient is not.",
+            "It is no slip that the catalogue has.",
+            "Compare the derivative of {0}, times out.grad, with the rule; write it with +=.",
+            (),
+        ),
+        Fault(
+            "wrong_other", "fault", "the gradient of {0} does not fit its own values",
+            "{0} changes otherwise than its gradient says.",
+            "What is right was found by differences: the values of {0} a little to both sides.",
+            "Differentiate what {0} computes, and write that times out.grad into its rule, by +=.",
+            (),
+        ),
+        Fault(
+            "crash", "fault", "an expression ends in {0}",
+            "An expression of operations that the class has ends in {0}.",
+            "The message and the line are the engine's own.",
+            "Run the line of this report by itself, and read the whole traceback.",
+            (),
+        ),
+        Fault(
+            "refusal", "limit", "the engine refuses an expression",
+            "It raises an error of its own on ordinary operands.",
+            "A raise or an assert in the file says no.",
+            "If it need not, take the check out.",
+            (),
+        ),
+        Fault(
+            "unknown", "fault", "gradients are wrong in a way that is not in the catalogue",
+            "Every operation is right by itself; together they are not.",
+            "No fault of the catalogue gives these numbers.",
+            "Run the line of this report, and compare the gradient of each node with the right.",
+            (),
+        ),
+    )
 }  # fmt: skip

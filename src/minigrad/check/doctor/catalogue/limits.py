@@ -10,9 +10,11 @@ import functools
 import math
 
 from ....core.names import brief
-from ..judging import Sign, judge
-from ..probes import BY_NAME
-from ..run_probes import DEPTH
+from ..judging import Sign, is_refusal, judge
+from ..probes import BINARY, BY_NAME
+from ..run_probes import Outcome
+from ..scripts import DEPTH
+from ..wording import Said, said
 from .rows import Fault, Outcomes, Shows, add
 
 ROWS: list[Fault] = []
@@ -38,69 +40,86 @@ def _is_sound(signs: dict[str, Sign], *names: str) -> bool:
     return all(signs.get(name, Sign()).is_well for name in names)
 
 
-def _stale(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _stale(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     if _twice(outcomes) != "stale" or not _is_sound(signs, "mul to itself", "ladder of products"):
-        return ""
+        return Said()
     outcome = outcomes["second backward"]
-    once, twice = outcome["first"]["a"], outcome["grad"]["a"]
-    return (
-        f"a.grad = {brief(once)} after one call, {brief(twice)} after two; right: {brief(2 * once)}"
-    )
+    numbers = [outcome["first"]["a"], outcome["grad"]["a"], 2 * outcome["first"]["a"]]
+    text = "a.grad = {0} after one call, {1} after two; right: {2}"
+    return said(text, *map(brief, numbers))
 
 
-def _second_seed(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _second_seed(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     grads = outcomes["two results"].get("grad")
     if grads is None or _twice(outcomes) != "adds" or grads["b"] != 1.0:
-        return ""
-    return f"b.grad = {brief(grads['b'])} after c.backward() and b.backward(); right: 2.5"
+        return Said()
+    text = "b.grad = {0} after the pass from c and the pass from b; right: 2.5"
+    return said(text, brief(grads["b"]))
 
 
-def _zeroing(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _zeroing(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     if _twice(outcomes) != "zeroes" or not _is_sound(signs, "mul to itself"):
-        return ""
-    return "a second backward() gives the same gradients instead of adding to them"
+        return Said()
+    return said("a second backward() gives the same gradients instead of adding to them")
 
 
-def _zero_grad(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _zero_grad(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     cleared = outcomes["zero_grad"].get("cleared", {"a": 0.0})
-    return f"a.grad = {brief(cleared['a'])} after zero_grad()" if cleared["a"] else ""
+    text = "a.grad = {0} after zero_grad()"
+    return said(text, brief(cleared["a"])) if cleared["a"] else Said()
 
 
-def _refusal_of(name: str) -> Shows:
-    def shows(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
-        outcome = outcomes[name]
-        is_refused = outcome.get("error") == "TypeError"
-        return f"{outcome['error']}: {outcome['message']}" if is_refused else ""
+def _error(outcome: Outcome) -> Said:
+    return said("{0}", f"{outcome['error']}: {outcome['message']}")
+
+
+def _refusal_of(name: str, unless: str = "") -> Shows:
+    """A refusal, unless the same is refused on the right as well: then it is about numbers."""
+
+    def shows(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
+        is_refused = _is_refused(outcomes, name)
+        is_other = bool(unless) and _is_refused(outcomes, unless)
+        return _error(outcomes[name]) if is_refused and not is_other else Said()
 
     return shows
 
 
-def _recursion(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _constants(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
+    told = {}
+    for op in ("add", "mul", "sub", "div"):
+        if _is_refused(outcomes, f"{op} a number") and _is_sound(signs, op):
+            told[f"a {BINARY[op]} 2"] = outcomes[f"{op} a number"]
+        elif _is_refused(outcomes, f"{op} a fraction") and _is_sound(signs, op):
+            told[f"a {BINARY[op]} 2.5"] = outcomes[f"{op} a fraction"]
+    return said("{0}: {1}", ", ".join(told), _error(next(iter(told.values())))) if told else Said()
+
+
+def _is_refused(outcomes: Outcomes, name: str) -> bool:
+    return is_refusal(BY_NAME[name], outcomes.get(name, {}))
+
+
+def _recursion(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     outcome = outcomes["depth"]
-    chain = f"a chain of {DEPTH:,} additions"
     if outcome.get("error") in ("RecursionError", "MemoryError"):
-        return f"{outcome['error']} on {chain}"
+        return said("{0} on a chain of {1} additions", outcome["error"], f"{DEPTH:,}")
     grad = outcome.get("grad")
-    sound = _is_sound(signs, "add twice", "ladder")
-    return (
-        f"a.grad = {brief(grad['a'])} on {chain}"
-        if grad and sound and grad["a"] != DEPTH + 1
-        else ""
-    )
+    if not grad or not _is_sound(signs, "add twice", "ladder") or grad["a"] == DEPTH + 1:
+        return Said()
+    return said("a.grad = {0} on a chain of {1} additions", brief(grad["a"]), f"{DEPTH:,}")
 
 
-def _overflow(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _overflow(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     outcome = outcomes["tanh far out"]
     if not _is_sound(signs, "tanh at 0.5"):
-        return ""
+        return Said()
     if "error" in outcome:
-        return f"{outcome['error']}: {outcome['message']}"
-    return "tanh(1000) is nan" if math.isnan(outcome["data"]["b"]) else ""
+        return _error(outcome)
+    return said("tanh(1000) is nan") if math.isnan(outcome["data"]["b"]) else Said()
 
 
-def _exponents(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _exponents(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     if not _is_sound(signs, "pow 2", "pow 3"):
-        return ""
+        return Said()
     told = []
     for name in ("power of a Value", "number ** a", "pow -1", "pow half", "power of zero"):
         outcome = outcomes.get(name, {"missing": True})
@@ -108,32 +127,33 @@ def _exponents(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
         if "error" in outcome:
             told.append(f"{line}: {outcome['error']}")
         elif name == "power of zero" and not outcome.get("missing"):
-            told += [] if judge(BY_NAME[name], outcome).is_well else [f"{line} at 0: wrong"]
-    return "; ".join(told)
+            wrong = f"{line}: {brief(outcome['grad']['a'])}"
+            told += [] if judge(BY_NAME[name], outcome).is_well else [wrong]
+    return said("{0}", "; ".join(told)) if told else Said()
 
 
-def _sum_fails(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
-    other = outcomes.get("number + a", {})
-    return "" if "error" in other else _refusal_of("sum of a list")(outcomes, signs)
+def _sum_fails(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
+    if "error" in outcomes.get("number + a", {}):
+        return Said()
+    return _refusal_of("sum of a list", "add a number")(outcomes, signs)
 
 
-def _cycles(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _cycles(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     held = outcomes["memory"].get("held", 0)
-    return (
-        f"{held} Values of 20 small graphs were still there until the collector ran" if held else ""
-    )
+    text = "{0} Values of 20 small graphs were still there until the collector ran"
+    return said(text, held) if held else Said()
 
 
-def _growth(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _growth(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     kept = outcomes["memory"].get("kept", 0)
-    return f"{kept} Values of 20 small graphs are never freed" if kept else ""
+    return said("{0} Values of 20 small graphs are never freed", kept) if kept else Said()
 
 
-def _relu_at_zero(outcomes: Outcomes, signs: dict[str, Sign]) -> str:
+def _relu_at_zero(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     grads = outcomes["relu at zero"].get("grad")
     if grads is None or not _is_sound(signs, "relu at 2", "relu at -1.5"):
-        return ""
-    return f"relu'(0) = {brief(grads['a'])}" if grads["a"] else ""
+        return Said()
+    return said("relu'(0) = {0}", brief(grads["a"])) if grads["a"] else Said()
 
 
 # ---- the rows ------------------------------------------------------------------------------------
@@ -199,15 +219,22 @@ _row("limit", "exponents", "not every exponent works",
       "            slopes = (n.data * self.data ** (n.data - 1), y * math.log(self.data))\n"
       "            return self._make(y, (self, n), slopes)\n", ""),
      where="pow", probe="power of a Value", shows=_exponents)
-for _op, _symbol, _word in (
-    ("add", "+", "radd"), ("mul", "*", "rmul"), ("sub", "-", "rsub"), ("truediv", "/", "rtruediv"),
+_row("limit", "constants", "numbers are not wrapped",
+     "a + 2 is an error, though a + Value(2) works.",
+     "The other operand may be a plain number, which has no data.",
+     "other = other if isinstance(other, Value) else Value(other).",
+     ("        other = other if isinstance(other, Value) else Value(other)\n", ""),
+     where="add", mark="def", probe="add a number", shows=_constants)
+for _name, _symbol, _word in (
+    ("add", "+", "radd"), ("mul", "*", "rmul"), ("sub", "-", "rsub"), ("div", "/", "rtruediv"),
 ):
     _row("limit", f"missing_{_word}", f"a number on the left of {_symbol} does not work",
          f"2 {_symbol} a is an error, though a {_symbol} 2 works.",
          f"Python asks the number first, and then the Value for __{_word}__, which is not there.",
          f"Write __{_word}__.",
          (f"def __{_word}__", f"def _{_word}"),
-         where="class", probe=f"number {_symbol} a", shows=_refusal_of(f"number {_symbol} a"))
+         where="class", probe=f"number {_symbol} a",
+         shows=_refusal_of(f"number {_symbol} a", f"{_name} a number"))
 _row("limit", "sum_fails", "sum([…]) does not work",
      "sum([a, b]) is an error, though 2 + a works.",
      "sum begins with the int 0, which __radd__ refuses.",
@@ -219,7 +246,8 @@ _row("limit", "missing_neg", "-a does not work",
      "-a is an error, though a * -1 works.",
      "There is no __neg__.",
      "def __neg__(self): return self * -1.",
-     ("def __neg__", "def _neg"), where="class", probe="minus a", shows=_refusal_of("minus a"))
+     ("def __neg__", "def _neg"), where="class", probe="minus a",
+     shows=_refusal_of("minus a", "mul a number"))
 _row("limit", "cycles", "graphs wait for the garbage collector",
      "Memory grows until the collector runs, and the collector takes most of the time.",
      "A _backward closure refers to its own node, or a recursive helper to itself: a cycle, which "

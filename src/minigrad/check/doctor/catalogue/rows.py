@@ -8,10 +8,11 @@ from typing import Any
 
 from ..judging import Sign
 from ..run_probes import Outcome
+from ..wording import Said
 
 Patch = tuple[str, str]  # old and new text; an empty old one stands for the end of the file
 Outcomes = dict[str, Outcome]
-Shows = Callable[[Outcomes, dict[str, Sign]], str]
+Shows = Callable[[Outcomes, dict[str, Sign]], Said]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,13 @@ class Fault:
     patches: tuple[Patch, ...]
     base: str = "closure"
     where: str = ""  # an operation, or backward: where to look for the line
+    mark: str = ""  # and what for in its function, see `lines.py`
+    family: str = ""  # a slip that any operation can have
     probe: str = ""  # limits and notes: the probe that shows it
     is_local: bool = False  # whether it is in the rule of one operation, `where`
     varies: bool = False  # whether the wrong numbers depend on the order of a set
     shows: Shows | None = None  # limits and notes: a few words from what came out, or none
+    crash: tuple[str, str] = ("", "")  # the error that it ends in, and a pattern of its message
 
 
 def add(
@@ -66,4 +70,34 @@ SORT = """        topo = []
         self.grad = 1.0  # seed
         for v in reversed(topo):
             v._backward()
+"""
+
+# ---- what subtraction and negation are where they have rules of their own ------------------------
+
+SUB = "self.grad += out.grad  # sub, left\n            other.grad += -out.grad  # sub, right"
+NEG = "self.grad += -out.grad  # neg"
+DERIVED = """    def __neg__(self):
+        return self * -1
+
+    def __sub__(self, other):
+        return self + (-other)
+"""
+DIRECT = f"""    def __neg__(self):
+        out = Value(-self.data, (self,), "neg")
+
+        def _backward():
+            {NEG}
+
+        out._backward = _backward
+        return out
+
+    def __sub__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        out = Value(self.data - other.data, (self, other), "-")
+
+        def _backward():
+            {SUB}
+
+        out._backward = _backward
+        return out
 """

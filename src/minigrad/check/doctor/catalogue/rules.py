@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from .rows import ADD, DIV, MUL, Fault, add
+from .rows import ADD, DIV, MUL, NEG, SUB, Fault, add
 
 ROWS: list[Fault] = []
 _row = functools.partial(add, ROWS, "fault")
@@ -18,6 +18,11 @@ _row("mul_own", "multiplication uses the wrong operand",
      "self.grad += other.data * out.grad, and the other way round.",
      (MUL, MUL.replace("other.data", "X").replace("self.data", "other.data").replace(
          "X", "self.data")), where="mul", is_local=True)
+_row("mul_grad", "multiplication uses the other operand's gradient",
+     "For a * b, both gradients are 0.",
+     "The derivative of a*b with respect to a is b's *number*; its gradient is still 0 by then.",
+     "self.grad += other.data * out.grad, and the other way round.",
+     (MUL, MUL.replace(".data", ".grad")), where="mul", is_local=True)
 _row("pow_not_lowered", "the exponent is not lowered",
      "a**2 at 3 gives 18 instead of 6.",
      "The derivative of x**n is n * x**(n-1).",
@@ -73,6 +78,12 @@ _row("exp_input", "exp's derivative uses the input",
      "self.grad += out.data * out.grad.",
      ("self.grad += out.data * out.grad  # exp", "self.grad += self.data * out.grad"), where="exp",
      is_local=True)
+_row("exp_twice", "exp's derivative takes exp twice",
+     "Gradients through exp are far too large.",
+     "out.data is exp(x) already, and exp is its own derivative.",
+     "self.grad += out.data * out.grad.",
+     ("self.grad += out.data * out.grad  # exp", "self.grad += math.exp(out.data) * out.grad"),
+     where="exp", is_local=True)
 _row("relu_always", "relu passes every gradient",
      "Gradients get past a relu whose input was negative.",
      "Its derivative is 1 where the input was positive and 0 elsewhere.",
@@ -113,6 +124,46 @@ for _name, _value, _slope in (
     setattr(Value, _name, _op)
 """), where="tanh")
 
+_row("div_no_numerator", "the divisor's gradient lacks the numerator",
+     "For a / b, the gradient of b is the same whatever a is.",
+     "The derivative of a/b with respect to b is -a/b**2.",
+     "other.grad += -self.data / other.data**2 * out.grad.",
+     ("-self.data / other.data**2", "-1 / other.data**2"), where="div", is_local=True)
+_row("sigmoid_no_factor", "sigmoid's derivative is 1 - s",
+     "Gradients through sigmoid are too large.",
+     "The derivative of sigmoid is s * (1 - s): the factor s is missing.",
+     "self.grad += out.data * (1 - out.data) * out.grad.",
+     ("out.data * (1 - out.data) * out.grad", "(1 - out.data) * out.grad"), where="sigmoid",
+     is_local=True)
+_row("sigmoid_input", "sigmoid's derivative uses the input",
+     "Gradients through sigmoid are wrong, and even negative.",
+     "In s * (1 - s), s is the *value* of sigmoid, not what went into it.",
+     "Use the output: out.data.",
+     ("out.data * (1 - out.data) * out.grad", "self.data * (1 - self.data) * out.grad"),
+     where="sigmoid", is_local=True)
+_row("log_input", "log's derivative is the input",
+     "Gradients through log grow with the input.",
+     "The derivative of log(x) is 1/x, not x.",
+     "self.grad += out.grad / self.data.",
+     ("out.grad / self.data  # log", "out.grad * self.data"), where="log", is_local=True)
+_row("sub_sign", "subtraction gives both operands the same sign",
+     "For a - b, the gradient of b is 1 instead of -1.",
+     "The derivative of a - b with respect to b is -1.",
+     "other.grad -= out.grad.",
+     (SUB, SUB.replace("-out", "out")), base="direct", where="sub", is_local=True)
+_row("neg_sign", "negation forgets its sign on the way back",
+     "The gradient of -a is 1 instead of -1.",
+     "The derivative of -a is -1.",
+     "self.grad -= out.grad.",
+     (NEG, NEG.replace("-out", "out")), base="direct", where="neg", is_local=True)
+_row("exponent_no_gradient", "a Value in the exponent gets no gradient",
+     "c = a ** b leaves b.grad at 0.",
+     "The rule of ** knows one operand; an exponent that is a Value is another one.",
+     "other.grad += out.data * math.log(self.data) * out.grad; or refuse a Value as exponent.",
+     ("    def __pow__(self, n):\n",
+      "    def __pow__(self, n):\n        n = n.data if isinstance(n, Value) else n\n"),
+     where="pow")
+
 # ---- slips that any operation can have ----------------------------------------------------------
 
 _RULES = {
@@ -123,25 +174,63 @@ _RULES = {
     "log": "self.grad += out.grad / self.data  # log",
     "relu": "self.grad += (out.data > 0) * out.grad  # relu",
     "sigmoid": "self.grad += out.data * (1 - out.data) * out.grad  # sigmoid",
+    "sub": SUB, "neg": NEG,
 }
-_WORDS = {"add": "addition", "mul": "multiplication", "div": "division", "pow": "**"}
+_WORDS = {
+    "add": "addition", "mul": "multiplication", "div": "division", "pow": "**",
+    "sub": "subtraction", "neg": "negation",
+}
+# How the nodes are made: with their operands.
+_MADE = {
+    "add": '(self, other), "+"', "mul": '(self, other), "*"', "div": '(self, other), "/"',
+    "pow": '(self,), f"**{n}"', "tanh": '(self,), "tanh"', "exp": '(self,), "exp"',
+    "log": '(self,), "log"', "relu": '(self,), "ReLU"', "sigmoid": '(self,), "sigmoid"',
+    "sub": '(self, other), "-"', "neg": '(self,), "neg"',
+}
 for _op, _rule in _RULES.items():
     _word = _WORDS.get(_op, _op)
+    _base = "direct" if _op in ("sub", "neg") else "closure"
+    _hook = f"{_rule}\n\n        out._backward = _backward\n"
     _without = _rule.replace(" * out.grad", "")  # the gradient that comes in
     _without = _without.replace("out.grad /", "1 /").replace("out.grad  #", "1.0  #")
-    _row(f"overwrite_{_op}", f"{_word} overwrites gradients",
-         f"Right until a Value goes into {_word} and is used once more.",
-         f"The rule of {_word} sets gradients with =, which forgets what came before.",
-         f"Write += in the rule of {_word}.",
-         (_rule, _rule.replace("+=", "=")), where=_op, varies=True)
-    _row(f"not_set_{_op}", f"{_word} has no _backward",
-         f"No gradient gets past {_word}.",
-         "The function may be written, but out._backward = _backward is missing.",
-         "Assign it to the node that the operation returns.",
-         (f"{_rule}\n\n        out._backward = _backward\n", f"{_rule}\n\n"), where=_op,
-         is_local=True)
-    _row(f"chain_forgotten_{_op}", f"{_word} forgets the gradient that comes in",
-         f"{_word} alone is right; inside something else it is wrong.",
-         "A local derivative has to be multiplied by out.grad: that is the chain rule.",
-         "Multiply by out.grad.",
-         (_rule, _without), where=_op, is_local=True)
+    _slip = functools.partial(_row, base=_base, where=_op)
+    _slip(f"overwrite_{_op}", f"{_word} overwrites gradients",
+          f"Right until a Value goes into {_word} and is used once more.",
+          f"The rule of {_word} sets gradients with =, which forgets what came before.",
+          f"Write += in the rule of {_word}.",
+          (_rule, _rule.replace("+=", "=")), varies=True, family="overwrite", mark="sets")
+    _slip(f"not_set_{_op}", f"{_word} has no _backward",
+          f"No gradient gets past {_word}.",
+          "The function may be written, but out._backward = _backward is missing.",
+          "Assign it to the node that the operation returns.",
+          (_hook, f"{_rule}\n\n"), is_local=True, family="not_set", mark="def")
+    _slip(f"chain_forgotten_{_op}", f"{_word} forgets the gradient that comes in",
+          f"{_word} alone is right; inside something else it is wrong.",
+          "A local derivative has to be multiplied by out.grad: that is the chain rule.",
+          "Multiply by out.grad.",
+          (_rule, _without), is_local=True, family="chain_forgotten", mark="alone")
+    _slip(f"self_backward_{_op}", f"{_word} gives its rule to the operand",
+          f"{_word} of a leaf is right; what lies below its operand gets no gradient.",
+          "self._backward = … replaces the operand's own rule, and the result has none.",
+          "out._backward = _backward: the rule belongs to the result.",
+          (_hook, _hook.replace("out._backward", "self._backward")), is_local=True,
+          family="self_backward", mark="keeps")
+    _slip(f"no_operands_{_op}", f"{_word} does not record its operands",
+          f"{_word} of a leaf is right; what lies below its operand gets no gradient.",
+          "The result is made without its operands, so that the pass ends there.",
+          "Give the operands to the constructor of the result: (self,), or (self, other).",
+          (_MADE[_op], "()" + _MADE[_op].partition(")")[2]), is_local=True,
+          family="no_operands", mark="def")
+    if _op in ("add", "mul", "div", "sub"):
+        _slip(f"one_operand_{_op}", f"{_word} records one operand only",
+              f"What lies below the right operand of {_word} gets no gradient.",
+              "The result knows its left operand alone, so that the pass never comes to the other.",
+              "Give both operands to the constructor of the result: (self, other).",
+              (_MADE[_op], _MADE[_op].replace("(self, other)", "(self,)")), is_local=True,
+              family="no_operands", mark="def")
+        _left, _, _right = _rule.partition("\n")
+        _slip(f"one_sided_{_op}", f"{_word} gives its right operand no gradient",
+              f"The gradient of the right operand of {_word} stays 0.",
+              "The rule has a line for self, and none for other.",
+              "Add the line for other.grad.",
+              (_rule, _left), is_local=True, family="one_sided")

@@ -8,24 +8,19 @@ from .rows import SORT, Fault, add
 
 ROWS: list[Fault] = []
 _row = functools.partial(add, ROWS, "fault")
-_WRAP = "        other = other if isinstance(other, Value) else Value(other)\n"
 
 # fmt: off
 _row("value_hash", "equal numbers are taken for the same node",
      "Gradients are lost where two Values happen to have the same number.",
      "__eq__ and __hash__ compare data, so that a set of visited nodes merges distinct ones.",
      "Leave equality and hash as they are (identity), or keep id(node) in the set.",
-     ("", """
+     ("    def __repr__(self):", """    def __eq__(self, other):
+        return self.data == getattr(other, "data", other)
 
-Value.__eq__ = lambda self, other: self.data == getattr(other, "data", other)
-Value.__hash__ = lambda self: hash(self.data)
-"""), where="class", varies=True)
-_row("constants", "numbers are not wrapped",
-     "a * 2 is an error: 'int' object has no attribute 'data'.",
-     "The other operand may be a plain number.",
-     "other = other if isinstance(other, Value) else Value(other).",
-     (_WRAP, ""),
-     ("        return self * -1\n", "        return self * Value(-1.0)\n"), where="add")
+    def __hash__(self):
+        return hash(self.data)
+
+    def __repr__(self):"""), where="class", varies=True)
 _row("in_place", "a += b changes a itself",
      "After c = a; c += b, a has changed too, and its history is lost.",
      "__iadd__ changes the node in place; the graph needs a new one.",
@@ -64,4 +59,22 @@ for _word, _symbol, _right in (
          f"2 {_symbol} a gives a {_symbol} 2.",
          f"__{_word}__(self, other) is called for other {_symbol} self, in this order.",
          f"return Value(other) {_symbol} self.",
-         (f"        return {_right}\n", f"        return self {_symbol} other\n"), where=_word)
+         (f"        return {_right}\n", f"        return self {_symbol} other\n"),
+         where=_word, mark="def")
+
+_row("rpow_swapped", "a number on the left of ** is put on the right",
+     "2 ** a gives a ** 2.",
+     "__rpow__(self, other) is called for other ** self, in this order.",
+     "return Value(other) ** self, where ** takes a Value as exponent.",
+     ("        return Value(other) ** self\n", "        return self**other\n"),
+     base="tuple_prev", where="rpow", mark="def")
+for _word, _symbol in (
+    ("radd", "+"), ("rmul", "*"), ("rsub", "-"), ("rtruediv", "/"), ("rpow", "**"),
+):
+    _row(f"{_word}_detached", f"a number on the left of {_symbol} loses the gradient",
+         f"2 {_symbol} a has the right value, and a.grad stays 0.",
+         f"__{_word}__ computes with numbers and returns a Value without operands.",
+         f"Compute with Values: return Value(other) {_symbol} self.",
+         (f"        return Value(other) {_symbol} self\n",
+          f"        return Value(other {_symbol} self.data)\n"),
+         base="tuple_prev", where=_word, mark="def")

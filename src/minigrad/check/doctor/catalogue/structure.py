@@ -92,6 +92,20 @@ _row("visited_twice", "shared nodes run more than once",
       "            for child in v._prev:\n                build(child)\n"
       "            topo.append(v)"), where="backward", varies=True)
 
+_row("listed_twice", "shared nodes are put into the list more than once",
+     "Gradients behind a shared node come out too large.",
+     "topo.append(v) stands outside of the `if v not in visited`, so that it runs at every visit.",
+     "Indent it, so that it belongs to the if.",
+     ("                topo.append(v)", "            topo.append(v)"),
+     where="backward", varies=True)
+_row("visited_by_name", "nodes are taken for visited by their names",
+     "Only the operands of the last operation have a gradient.",
+     "The set of visited nodes holds labels or names, and nodes without one are all alike in it.",
+     "Keep the nodes themselves, or id(node), in the set.",
+     ("            if v not in visited:\n                visited.add(v)\n",
+      "            if v.label not in visited:\n                visited.add(v.label)\n"),
+     where="backward")
+
 # ---- seed ---------------------------------------------------------------------------------------
 
 _row("missing_seed", "the result has no gradient to begin with",
@@ -99,8 +113,39 @@ _row("missing_seed", "the result has no gradient to begin with",
      "Every contribution is a product with the gradient of the result, and that is still 0.",
      "Set self.grad = 1.0 before the first _backward: the derivative of a thing by itself is 1.",
      ("        self.grad = 1.0  # seed\n", ""), where="backward")
-_row("seed_zero", "the result's gradient is set to 0",
-     "All gradients are 0, even if the result's was set by hand.",
-     "The pass begins with self.grad = 0: perhaps meant to clear it.",
-     "Set it to 1.0: the derivative of a thing by itself.",
+_row("seed_zero", "gradients are cleared where the pass needs them",
+     "All gradients are 0, that of the result too, even if it was set by hand.",
+     "self.grad = 0, or a loop that clears every node, comes after the seed.",
+     "Clear first, then set self.grad = 1.0: the derivative of a thing by itself.",
      ("self.grad = 1.0  # seed", "self.grad = 0.0"), where="backward")
+
+# ---- passes that do not go all the way ----------------------------------------------------------
+
+_row("empty_pass", "backward() does nothing",
+     "All gradients stay as they are.",
+     "There is nothing in it yet: it sets no gradient and runs no rule.",
+     "Set self.grad = 1.0, sort the nodes, and call _backward() of each from the result down.",
+     (SORT, "        pass\n"), where="backward")
+_row("nothing_runs", "backward() runs no rule",
+     "The result's gradient is 1, and all others are 0.",
+     "No _backward is called: the loop is missing, or the brackets are (v._backward alone calls "
+     "nothing).",
+     "for v in reversed(topo): v._backward().",
+     ("            v._backward()\n", "            v._backward\n"), where="backward")
+_row("other_root", "backward() sorts the graph of something else",
+     "The result's gradient is 1, and all others are 0.",
+     "The sort begins at a variable outside of the class instead of at self.",
+     "Begin at self: build(self).",
+     ("        build(self)\n", "        build(o)\n"), ("", "\n\no = Value(1.0)\n"),
+     where="backward")
+_row("last_only", "backward() runs the rule of the result alone",
+     "One operation is right; what lies deeper gets no gradient.",
+     "self._backward() reaches the operands of the last operation, and nobody goes on from there.",
+     "Sort all nodes below the result, and call _backward() of each, from the result down.",
+     (SORT, "        self.grad = 1.0  # seed\n        self._backward()\n"), where="backward")
+_row("two_levels", "backward() goes two levels down",
+     "Small expressions are right; what lies deeper gets no gradient.",
+     "The rule of the result and those of its operands run, and nobody goes on from there.",
+     "Sort all nodes below the result, and call _backward() of each, from the result down.",
+     (SORT, "        self.grad = 1.0  # seed\n        self._backward()\n"
+      "        for child in self._prev:\n            child._backward()\n"), where="backward")

@@ -1,0 +1,105 @@
+"""Crashes on a first backward(), each with the error that it ends in and the advice for it.
+
+A crash is known by its exception and a pattern of the message; {0} and {1} in the texts are what
+the pattern finds. The first row that fits is the one.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from .rows import Fault, add
+
+ROWS: list[Fault] = []
+_row = functools.partial(add, ROWS, "fault")
+_WRAP = "        other = other if isinstance(other, Value) else Value(other)\n"
+_OPERATORS = r"(?:unary )?(\S+?)(?: or pow\(\)|\(\))?: "
+
+# fmt: off
+_row("missing_return", "an operation returns nothing",
+     "{0} is None.",
+     "A function without return gives None.",
+     "End it with return out.",
+     ("# relu\n\n        out._backward = _backward\n        return out\n",
+      "# relu\n\n        out._backward = _backward\n"),
+     where="relu", crash=("NoResult", r"(.*) is None"))
+_row("not_a_value", "an operation returns a plain number",
+     "{0} is of type {1}, which has no gradient.",
+     "What comes out of an operation has to be a Value that knows its operands.",
+     "Return the node: out = Value(…, (self,)), with a _backward.",
+     ("# exp\n\n        out._backward = _backward\n        return out\n",
+      "# exp\n\n        out._backward = _backward\n        return out.data\n"),
+     where="exp", crash=("NoResult", r"(.*) is of type (.*)"))
+_row("missing_import", "{0} is not imported",
+     "An operation ends in NameError.",
+     "The file uses {0} and does not import it.",
+     "Write import {0} at the top of the file.",
+     ("import math\n", ""),
+     where="tanh", crash=("NameError", r"name '(math|np|numpy|random|torch)' is not defined.*"))
+_row("missing_name", "there is no {0}",
+     "An operation ends in NameError.",
+     "The name {0} is not known where it is used: misspelt, or defined elsewhere.",
+     "Look at the line, and define {0} or spell it as it is defined.",
+     ("(out.data > 0) * out.grad  # relu", "(output.data > 0) * out.grad  # relu"),
+     where="relu", crash=("(?:NameError|UnboundLocalError)", r".*?'(\w+)'.*"))
+_row("called_at_once", "a rule is None",
+     "backward() ends in TypeError: 'NoneType' object is not callable.",
+     "out._backward = _backward() calls the rule at once and keeps what it returns, None; or "
+     "leaves have None for a rule.",
+     "Without the brackets: out._backward = _backward; and lambda: None for leaves.",
+     ("out._backward = _backward\n", "out._backward = _backward()\n"),
+     where="add", mark="hooks", crash=("TypeError", r"'NoneType' object is not callable"))
+_row("unhashable", "Values cannot be put into a set",
+     "backward() ends in TypeError: unhashable type.",
+     "A class with an __eq__ of its own, such as a dataclass, has no __hash__ any more.",
+     "Leave __eq__ out (in a dataclass: eq=False), or keep id(node) in the set.",
+     ("", """
+
+Value.__eq__ = lambda self, other: self is other
+Value.__hash__ = None
+"""), where="class", crash=("TypeError", r"(?:.*)unhashable type: '(\w+)'.*"))
+_row("number_inside", "a number meets an operation that takes Values only",
+     "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.",
+     "One operation is made of another, with a number (such as -a of a * -1), and that one does "
+     "not wrap numbers.",
+     "In that one: other = other if isinstance(other, Value) else Value(other).",
+     (_WRAP, ""),
+     where="mul", mark="def",
+     crash=("AttributeError", r"'(int|float)' object has no attribute '(\w+)'"))
+_row("missing_attribute", "a node has no {1}",
+     "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.",
+     "Something is used that not every node has: misspelt, or not set in the constructor.",
+     "Set self.{1} in __init__, or spell it as it is there.",
+     ("        self._backward = lambda: None\n", ""),
+     where="init", crash=("AttributeError", r"'(\w+)' object has no attribute '(\w+)'.*"))
+_row("missing_reflected", "an operation has a number on the left of {0}, which does not work",
+     "An operation ends in TypeError: no {0} for a number and a {1}.",
+     "Python asks the number first, and then the Value for its reflected method, which is not "
+     "there.",
+     "Write __radd__, __rmul__, __rsub__ or __rtruediv__; or put the Value on the left.",
+     ("def __radd__", "def _radd"),
+     ("        out = Value(1 / (1 + math.exp(-self.data)), (self,), \"sigmoid\")\n",
+      "        return (1 + (-self).exp()) ** -1\n"),
+     where="sigmoid", mark="def",
+     crash=("TypeError",
+            rf"unsupported operand type\(s\) for {_OPERATORS}'(?:int|float)' and '(\w+)'"))
+_row("missing_operator", "an operation uses {0}, which is not there",
+     "An operation ends in TypeError: no {0} for {1}.",
+     "One operation is made of another, as a - b of a + (-b), and the class does not have "
+     "that one.",
+     "Write the method of {0} too, or compute without it.",
+     ("def __neg__", "def _neg"), where="sub", mark="def",
+     crash=("TypeError", rf"(?:bad|unsupported) operand type(?:\(s\))? for {_OPERATORS}(.*)"))
+_row("wrong_arguments", "{0}() is called with other arguments than it takes",
+     "An operation or backward() ends in TypeError: {0}() {1}.",
+     "A function takes other arguments than those that it is given.",
+     "Compare the line of the call with the def.",
+     ("        def _backward():\n            self.grad += (out.data > 0)",
+      "        def _backward(grad):\n            self.grad += (out.data > 0)"),
+     where="relu", crash=("TypeError", r"(?:[\w.<>]*\.)?(\w+)\(\) ((?:missing|takes).*)"))
+_row("endless", "an operation calls itself for ever",
+     "RecursionError on a small expression.",
+     "The method is made of an operation that is made of the method, such as -a of -a.",
+     "Make one of them of something else: def __neg__(self): return self * -1.",
+     ("        return self * -1\n", "        return -self\n"),
+     where="neg", mark="def", crash=("RecursionError", r"(?s).*"))

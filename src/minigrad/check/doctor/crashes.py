@@ -1,0 +1,89 @@
+"""Crashes, peeled off first: what ends in an error says nothing about gradients.
+
+An error is grouped with others of its kind: those that the same row of the catalogue explains with
+the same words, else those of the same exception at the same line. Each group is one finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .catalogue import CRASHES, FAULTS
+from .evidence import Evidence
+from .judging import ill_outcome
+from .probes import BY_NAME
+from .run_probes import Outcome
+from .scripts import Probe
+from .signatures import Signatures, Signs
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """One cause of errors, and the probes that end in it."""
+
+    code: str
+    told: tuple[str, ...]  # what the pattern of the row finds in the message
+    names: list[str]
+
+
+def peel(
+    signs: Signs,
+    probes: Mapping[str, Probe],
+    outcomes: Mapping[str, Outcome],
+    known: Signatures,
+    evidence: Evidence,
+) -> tuple[list[Crash], Signs]:
+    """Return the crashes, and the signs of what does not crash, nor rests on what does."""
+    groups: dict[tuple[object, ...], Crash] = {}
+    crashed = [n for n, sign in signs.items() if sign.error and probes[n].kind != "hand"]
+    single = [n for n in crashed if len(probes[n].script.statements) == 1]
+    broken = {probes[n].script.keys[0] for n in single}
+    causes = [n for n in crashed if not evidence.rests_on(probes[n], broken)] or crashed
+    for name in causes:
+        outcome = ill_outcome(probes[name], outcomes[name])
+        code, told = _row_of(name, outcome, signs, known)
+        is_general = code == "crash"
+        cause = (outcome["error"], outcome["line"]) if is_general else (code, _cause(code, told))
+        groups.setdefault(cause, Crash(code, told, [])).names.append(name)
+    rest = {
+        name: sign
+        for name, sign in signs.items()
+        if not sign.error and (sign.is_well or not evidence.rests_on(probes[name], broken))
+    }
+    found = [*groups.values()]
+    if found:  # what only follows from another one is no finding of its own
+        found[0].names.extend(name for name in crashed if name not in causes)
+    return found, rest
+
+
+def _cause(code: str, told: tuple[str, ...]) -> tuple[str, ...]:
+    """What is the same in all probes of a group: not the expression that gives no result."""
+    return () if FAULTS[code].crash[0] == "NoResult" else told
+
+
+def _row_of(
+    name: str, outcome: Outcome, signs: Signs, known: Signatures
+) -> tuple[str, tuple[str, ...]]:
+    for code, styles in known.items():
+        if any(_is_like(name, signs, theirs) for theirs in styles):
+            return code, ()
+    for row in CRASHES:
+        error, message = row.crash
+        if re.fullmatch(error, outcome["error"]):
+            found = re.fullmatch(message, outcome["message"])
+            if found:
+                return row.code, tuple(text or "" for text in found.groups())
+    return "crash", (outcome["error"],)
+
+
+def _is_like(name: str, signs: Signs, theirs: Signs) -> bool:
+    """Whether a patient ends in the same error here, and wherever its operation stands alone."""
+    if name not in theirs or theirs[name].error != signs[name].error:
+        return False
+    (op, *more) = [s.op for s in BY_NAME[name].script.statements]
+    if more:
+        return False
+    single = [n for n in theirs if n in signs and BY_NAME[n].script.ops == {op}]
+    return all(theirs[n].error == signs[n].error for n in single)

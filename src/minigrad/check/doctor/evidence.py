@@ -1,0 +1,134 @@
+"""Whether a fault can be where a row would have it: what the file says against a name.
+
+Numbers alone can fit by chance, or for another reason. The marks of the file (`lines.py`) tell what
+is not so: there is a += already, the operation is made of others and has no rule, nodes are
+compared as objects. Where the file is not known, or written in a way that has no such marks,
+nothing speaks against anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .catalogue import Fault
+from .lines import Marks, functions_of
+from .scripts import Probe
+
+# An operation may be made of others: a - b of a + (-b), a / b of a * b**-1.
+MADE_OF = {
+    "sub": ("add", "neg", "mul"),
+    "neg": ("mul", "sub"),
+    "div": ("mul", "pow"),
+    "sum": ("add",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the file says of the class."""
+
+    marks: Marks = field(default_factory=dict)
+    cls: str = ""
+    has_closures: bool = True  # whether nodes keep functions, or rules are somewhere else
+    _parts: dict[str, set[str]] = field(default_factory=dict, repr=False, compare=False)
+
+    def speaks_against(self, fault: Fault) -> bool:
+        """Whether the file shows that it is not this fault."""
+        family, op = fault.family, fault.where
+        if self.is_made(op) and fault.is_local:
+            return True
+        if family == "overwrite":
+            return self._only("adds", "sets", op)
+        if family == "chain_forgotten":
+            return self._only("chains", "alone", op)
+        if family == "not_set":
+            return self.has("hooks", op) or self.has("keeps", op)
+        if family == "no_operands":
+            return self.has("keeps", op)
+        if family == "self_backward":
+            return self.has("hooks", op) and not self.has("keeps", op)
+        if fault.where == "backward" and self.has("def", "backward"):
+            return self._pass_speaks_against(fault.code)
+        own = self._own()
+        if fault.code == "overwrite":
+            return (
+                any(m.startswith("adds ") for m in own)
+                and "assign" not in own
+                and not any(mark.startswith("sets ") for mark in own)
+            )
+        if fault.code == "value_hash":
+            return bool(own) and not {"compares", "bases"} & set(own)
+        return fault.code == "same_object" and not self.has_closures
+
+    def _pass_speaks_against(self, code: str) -> bool:
+        """Tell apart what gives the same numbers: by how the pass goes through the nodes."""
+        loops, nests, appends, reverses, names, strays = (
+            self.has(mark, "backward")
+            for mark in ("loops", "nests", "appends", "reverses", "names", "strays")
+        )
+        return {
+            "last_only": loops,
+            "forward_order": reverses or not loops,
+            "visited_by_name": not names,
+            "listed_twice": not self.has("lists", "backward"),
+            "plain_recursion": appends or reverses,
+            "visited_twice": not (appends or reverses) or self.has("asks", "backward"),
+            "breadth_first": nests,
+            "nothing_runs": strays,
+            "other_root": not strays,
+            "set_prev": self.has_closures,
+        }.get(code, False)
+
+    def supports(self, code: str) -> bool:
+        """Whether the file shows which of the faults of order it is, where numbers do not."""
+        if not self.has("def", "backward"):
+            return False
+        if code == "listed_twice":
+            return self.has("lists", "backward")
+        if code not in ("plain_recursion", "visited_twice"):
+            return False
+        is_asked = any(mark.startswith("asks ") for mark in self._own())
+        return code == "plain_recursion" or not is_asked
+
+    def parts_of(self, op: str) -> set[str]:
+        """Return the operations that one may be made of, and those that they are made of."""
+        if op not in self._parts:
+            found: set[str] = set()
+            waiting = [op]
+            while waiting:
+                new = set(self._direct_parts(waiting.pop())) - found
+                found |= new
+                waiting += new
+            self._parts[op] = found
+        return self._parts[op]
+
+    def _direct_parts(self, op: str) -> tuple[str, ...]:
+        own = self._own()
+        used = [
+            mark.rpartition(" ")[2]
+            for name in functions_of(op)
+            for mark in own
+            if mark.startswith(f"uses {name} ")
+        ]
+        if used or (own and self.has("def", op)):
+            return tuple(used)
+        return MADE_OF.get(op, ())
+
+    def rests_on(self, probe: Probe, broken: set[str]) -> bool:
+        """Whether a probe has an operation that is made of a broken one."""
+        return any(self.parts_of(key) & broken for key in probe.script.keys)
+
+    def is_made(self, op: str) -> bool:
+        """Whether the file has an operation that is made of others."""
+        return self.has("made", op)
+
+    def has(self, kind: str, where: str) -> bool:
+        """Whether a function of the class has such a mark."""
+        own = self._own()
+        return any(f"{kind} {name}" in own for name in functions_of(where))
+
+    def _own(self) -> dict[str, int]:
+        return self.marks.get(self.cls, {})
+
+    def _only(self, one: str, other: str, op: str) -> bool:
+        return self.has(one, op) and not self.has(other, op)

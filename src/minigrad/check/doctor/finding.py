@@ -1,0 +1,284 @@
+"""Find the class in somebody's module, and by trying how it is spoken to.
+
+The class is the one with the operators. How one is made from a number, and where that number is,
+is tried, familiar names first; `passes.py` does the same with the pass and the gradients.
+
+This runs in the sandbox, next to a stranger's code. Start at `find`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import operator
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from .dialect import CHILDREN, DATA, NAMES, SYMBOLS, ZERO, Dialect
+from .passes import (
+    PLAIN,
+    Named,
+    NoEngineError,
+    Trial,
+    choose_pass,
+    number_in,
+    operators_of,
+    prepare,
+    result_of,
+)  # fmt: skip
+
+FILL: tuple[tuple[Any, tuple[str, ...]], ...] = (  # what a constructor may want besides the number
+    ((), (
+        "children", "_children", "prev", "_prev", "parents", "inputs", "operands", "deps",
+        "_parents", "_inputs", "previous", "args",
+    )),
+    ("", ("op", "_op", "label", "name", "tag", "_label", "operation", "symbol")),
+    (True, ("requires_grad", "track", "requires_gradient")),
+    (0.0, ("grad", "gradient", "derivative", "_grad")),
+)  # fmt: skip
+
+
+def find(
+    module: ModuleType,
+    named: Named | str = "",
+    is_own: Callable[[str], bool] = lambda _: False,
+    last: bool = False,
+) -> Dialect:
+    """Find the class to examine in a module, and how it is spoken to.
+
+    Of several it is the one called Value, or the one with most operations; or the `last`, as in
+    a notebook that grows.
+    """
+    named = Named(named) if isinstance(named, str) else named
+    if named.cls:
+        cls = getattr(module, named.cls, None)
+        if not inspect.isclass(cls):
+            raise NoEngineError(f"there is no class {named.cls} in {module.__name__}")
+        return _try(cls, module, named)
+    classes = _classes(module, is_own)
+    dialects, reasons = [], []
+    for cls in classes:
+        try:
+            dialects.append(_try(cls, module, named))
+        except NoEngineError as error:
+            reasons.append((operators_of(cls), str(error)))
+    if not dialects:
+        reasons.sort(key=lambda reason: -len(reason[0]))
+        raise NoEngineError(reasons[0][1] if reasons else "there is no class in it")
+    able = [dialect for dialect in dialects if dialect.operations] or dialects
+    best = max(able, key=lambda d: (d.cls.__name__ == "Value", len(d.operations)))
+    chosen = able[-1] if last else best
+    chosen.choices = [dialect.cls.__name__ for dialect in able]
+    return chosen
+
+
+def _classes(module: ModuleType, is_own: Callable[[str], bool]) -> list[type]:
+    """List the classes of a module, each once; those that it only imports if it has no others."""
+    every = [thing for thing in list(vars(module).values()) if inspect.isclass(thing)]
+    every = list(dict.fromkeys(c for c in every if not issubclass(c, BaseException | ModuleType)))
+    own = [c for c in every if f"{c.__module__}.".startswith(f"{module.__name__}.")]
+    beside = [c for c in every if c in own or is_own(c.__module__)]
+    able = [c for c in beside if operators_of(c) & {"add", "mul"}]
+    if able or own:
+        return [*able, *(c for c in own if c not in able)]
+    top = {c: str(c.__module__).partition(".")[0] for c in every}
+    return [c for c in every if top[c] not in PLAIN and operators_of(c) & {"add", "mul"}]
+
+
+# ---- one class ----------------------------------------------------------------------------------
+
+
+def _try(cls: type, module: ModuleType, named: Named) -> Dialect:
+    """Find the words for a class, and try them out; made in another way where no pass runs."""
+    modules = list(dict.fromkeys([sys.modules.get(cls.__module__, module), module]))
+    first: Dialect | None = None
+    reason: NoEngineError | None = None
+    for dialect in _made(cls, named, modules):
+        trial = Trial(dialect, named, modules)
+        prepare(trial)
+        try:
+            choose_pass(trial)
+        except NoEngineError as error:
+            reason = reason or error
+            continue
+        first = first or dialect
+        if trial.has_run:
+            first = dialect
+            break
+    if first is None:
+        raise reason or NoEngineError(f"{cls.__name__} cannot be made from one number")
+    return _introduced(first, modules)
+
+
+def _introduced(dialect: Dialect, modules: list[ModuleType]) -> Dialect:
+    cls = dialect.cls
+    dialect.file = str(getattr(modules[0], "__file__", None) or "")
+    dialect.zero = next((n for n in ZERO if callable(getattr(cls, n, None))), "")
+    dialect.words = {
+        "class": cls.__name__,
+        "data": dialect.data,
+        "grad": dialect.grad,
+        "backward": dialect.words["backward"],
+    }
+    sample = result_of(dialect)
+    children = next((name for name in CHILDREN if hasattr(sample, name)), "")
+    dialect.words |= {"children": children} if children else {}
+    return dialect
+
+
+# ---- making one from a number -------------------------------------------------------------------
+
+
+def _made(cls: type, named: Named, modules: list[ModuleType]) -> Iterator[Dialect]:
+    """Yield ways in which one is made and keeps its number; those first that compute."""
+    others, reason, is_any = [], "", False
+    for make, spelling in _makers(cls):
+        try:
+            sample = make(2.5)
+            # A class that rounds is ill, but a class all the same: 2 is 2.
+            data = _attribute(sample, named.data, 2.5) or _attribute(make(2.0), named.data, 2.0)
+        except Exception as error:
+            reason = reason or f"{type(error).__name__}: {error}"[:120]
+            continue
+        if not data:
+            continue
+        is_any = True
+        dialect = Dialect(cls, make, data, "", lambda _: None, {})
+        dialect.spelling = {"make": spelling}
+        dialect.operators = operators_of(cls)
+        dialect.operations = _operations(dialect, modules)
+        if _computes(dialect):
+            yield dialect
+        else:
+            others.append(dialect)
+    yield from others
+    if reason and not is_any:
+        raise NoEngineError(f"{cls.__name__} cannot be made from one number ({reason})")
+    called = f"called {named.data}" if named.data else "such as data"
+    if not is_any:
+        raise NoEngineError(f"{cls.__name__} keeps its number in no attribute {called}; name it")
+
+
+def _makers(cls: type) -> Iterator[tuple[Callable[[float], Any], str]]:
+    """Yield ways to make one, and to write it: from a number, an array or a list of one."""
+    try:
+        parameters = list(inspect.signature(cls).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    holder = next((p.name for p in named if p.name in DATA), named[0].name if named else "")
+    fill = {word: value for value, words in FILL for word in words}
+    options = {
+        p.name: fill.get(p.name)
+        for p in named
+        if p.name != holder and (p.default is p.empty or fill.get(p.name) is True)
+    }
+    wraps: dict[str, Callable[[float], Any]] = {"{}": lambda x: x}
+    np = sys.modules.get("numpy")
+    if np is not None:
+        wraps["np.array({})"] = np.array
+        wraps["np.array([{}])"] = lambda x: np.array([x])
+        wraps["np.array([[{}]])"] = lambda x: np.array([[x]])
+    wraps["[{}]"] = lambda x: [x]
+    is_first = not named or (holder == named[0].name and named[0].kind is not _KEYWORD)
+    more = "".join(f", {name}={value!r}" for name, value in options.items())
+    for written, wrap in wraps.items():
+        if is_first:
+            yield lambda x, wrap=wrap: cls(wrap(x), **options), f"{cls.__name__}({written}{more})"  # type: ignore[misc]
+        else:
+            yield (
+                lambda x, wrap=wrap: cls(**{holder: wrap(x)}, **options),  # type: ignore[misc]
+                f"{cls.__name__}({holder}={written}{more})",
+            )
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+def _attribute(sample: Any, named: str, wanted: float) -> str:
+    """Find the attribute, or the method without arguments, that has this number."""
+    own = [str(name) for name in getattr(sample, "__dict__", {})]
+    own += [str(n) for c in type(sample).__mro__ for n in getattr(c, "__slots__", ())]
+    names = (named,) if named else dict.fromkeys([*DATA, *own])
+    return next((name for name in names if _is(getattr(sample, name, ""), wanted)), "")
+
+
+def _is(found: Any, wanted: float) -> bool:
+    """Whether something is this number: an int, a float, NumPy's, an array of one."""
+    number = number_in(found)
+    return number is not None and number == wanted
+
+
+def _computes(dialect: Dialect) -> bool:
+    """Whether any of the two operations that every engine has runs, as it is made."""
+    known = [op for op in ("add", "mul") if op in dialect.operations]
+    for op in known:
+        with contextlib.suppress(Exception):
+            dialect.operations[op](dialect.make(1.5), dialect.make(2.25))
+            return True
+    return not known
+
+
+# ---- operations ---------------------------------------------------------------------------------
+
+
+def _operations(dialect: Dialect, modules: list[ModuleType]) -> dict[str, Callable[..., Any]]:
+    cls = dialect.cls
+    found: dict[str, Callable[..., Any]] = {}
+    for op, names in NAMES.items():
+        if op in dialect.operators:
+            found[op] = SYMBOLS.get(op, operator.neg)
+            continue
+        for name in names:
+            call = _call(cls, modules, name)
+            static = inspect.getattr_static(cls, name, 0)
+            is_plain = op not in SYMBOLS and inspect.isfunction(static)
+            if call is None or (is_plain and not _takes(static, 1)):  # a helper of that name
+                continue
+            if is_plain or _works(dialect, op, call):
+                found[op] = call
+                break
+    return found
+
+
+def _call(cls: type, modules: list[ModuleType], name: str) -> Callable[..., Any] | None:
+    if isinstance(inspect.getattr_static(cls, name, None), staticmethod | classmethod):
+        method: Callable[..., Any] = getattr(cls, name)
+        return method
+    if callable(getattr(cls, name, None)):
+        return lambda *operands: getattr(operands[0], name)(*operands[1:])
+    for module in modules:
+        function = vars(module).get(name)
+        if inspect.isfunction(function) and function.__module__ == module.__name__:
+            return function  # of this module; not math.tanh, which it may have imported
+    return None
+
+
+def _takes(function: Any, count: int) -> bool:
+    """Whether a function can be called with so many arguments."""
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
+def _works(dialect: Dialect, op: str, call: Callable[..., Any]) -> bool:
+    """Whether a method or a function of that name is meant for Values, called in this way."""
+    a, b = dialect.make(0.5), dialect.make(0.25)
+    operands = [a] if op not in SYMBOLS else [a, 2] if op == "pow" else [a, b]
+    try:
+        call(*operands)
+    except TypeError as error:
+        # Ours, that of `call`, and one of theirs: else it was called in a wrong way.
+        return len(list(traceback.walk_tb(error.__traceback__))) > 2
+    except AttributeError:
+        return op != "pow"  # its exponent may have to be a Value
+    except Exception:
+        return True
+    return True

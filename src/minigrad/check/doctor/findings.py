@@ -1,0 +1,292 @@
+"""From outcomes to findings: crashes, then wrong values, then wrong gradients, then limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...calculus.paths import explain
+from ...core.names import brief
+from .answers import Examination
+from .catalogue import CATALOGUE, FAULTS, GENERAL, Fault
+from .crashes import Crash, peel
+from .dialect import NAMES
+from .differences import FACTOR, Misfit, misfit, points
+from .evidence import Evidence
+from .judging import ill_outcome, judge
+from .lines import likely_line
+from .notebooks import place_of
+from .probes import BY_NAME, PROBES, build, drawn, expected
+from .recognise import Named, explains_everything, recognise
+from .report import Finding, Report
+from .run_probes import Outcome
+from .scripts import Probe, Script
+from .signatures import Signatures, Signs, drawn_signatures, signature, signatures
+from .wording import Said, said
+
+ZERO_WORDS = ("zero", "reset", "clear")
+UNSURE = (
+    "crash",
+    "refusal",
+    "wrong_arguments",
+    "missing_operator",
+)  # it may be the way it is spoken to
+FEWEST = 5  # probes that a class must be able to run
+
+
+def report(name: str, found: Examination) -> Report:
+    """Say what is wrong with a class, given what came out of it."""
+    outcomes = found.outcomes
+    signs = signature(outcomes)
+    faults = _faults(found, signs)
+    # Where everything is wrong, so are operations that nobody knows.
+    faults += [] if any(fault.row.where == "backward" for fault in faults) else _misfits(found)
+    findings = [*faults, *_limits(found, signs)]
+    missing = [op for op in NAMES if _is_missing(op, outcomes)] if outcomes else []
+    ran = sum(not outcome.get("missing") for outcome in outcomes.values())
+    problem = found.problem
+    if not problem and ran < FEWEST:
+        problem = "it has no operations that could be examined, such as + and *"
+    is_unsure = all(finding.code in UNSURE for finding in faults)
+    if not problem and is_unsure and (alike := _all_alike(outcomes)):
+        problem, findings = f"every question ends alike, in {alike}", []
+    if found.cells:
+        findings = [
+            replace(finding, place=place_of(finding.line, found.cells)) if finding.line else finding
+            for finding in findings
+        ]
+    return Report(
+        name, found.words, tuple(findings), ran, tuple(missing), tuple(found.unexamined), problem,
+        found.spelling, tuple(found.remarks), tuple(found.choices), found.tree,
+    )  # fmt: skip
+
+
+def _all_alike(outcomes: dict[str, Outcome]) -> str:
+    """Return the error that every question ends in, with its line, if there is one such."""
+    firsts = [outcomes.get(p.name, {"missing": True}) for p in PROBES if p.kind == "first"]
+    asked = [outcome for outcome in firsts if not outcome.get("missing")]
+    errors = {(o.get("error"), o.get("message"), o.get("line")) for o in asked}
+    if len(errors) != 1:
+        return ""
+    ((error, message, line),) = errors
+    if not error:
+        return ""
+    where = f" (line {line})" if line else ""
+    return f"{error}: {message}{where}: either it is spoken to in a wrong way, or nothing works yet"
+
+
+def _is_missing(op: str, outcomes: dict[str, Outcome]) -> bool:
+    mine = [p.name for p in PROBES if p.kind == "first" and op in p.script.ops]
+    return all(outcomes.get(name, {}).get("missing") for name in mine)
+
+
+# ---- faults --------------------------------------------------------------------------------------
+
+
+def _faults(found: Examination, signs: Signs) -> list[Finding]:
+    """Name what is wrong with the numbers that everybody knows; if nothing is, with those drawn."""
+    if any(not sign.is_well for name, sign in signs.items() if BY_NAME[name].kind != "hand"):
+        return _explained(found, BY_NAME, found.outcomes, signs, signatures())
+    probes = {probe.name: probe for probe in drawn(found.seed)}
+    signs = signature(found.drawn, [*probes.values()])
+    if all(sign.is_well for sign in signs.values()):
+        return []
+    return _explained(found, probes, found.drawn, signs, drawn_signatures(signs, found.seed))
+
+
+def _explained(
+    found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], signs: Signs,
+    known: Signatures,
+) -> list[Finding]:  # fmt: skip
+    """Peel crashes off, unless one fault explains them too, and name what is left."""
+    evidence = Evidence(found.marks, found.words.get("class", ""), found.has_closures)
+    refused = _refused(found, probes, outcomes, signs)
+    signs = {name: sign for name, sign in signs.items() if name not in refused}
+    named = explains_everything(signs, probes, known, evidence)
+    crashed: list[Crash] = []
+    if not named:
+        crashed, rest = peel(signs, probes, outcomes, known, evidence)
+        named = recognise(rest, probes, known, evidence)
+    findings = [_crash(found, probes, outcomes, crash) for crash in crashed]
+    findings += [_named(found, probes, outcomes, fault) for fault in named]
+    return findings + _refusals(found, probes, outcomes, refused)
+
+
+def _refused(
+    found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], signs: Signs
+) -> list[str]:
+    """Find what the engine refuses in so many words: a raise or an assert of its own."""
+    lines = found.text.split("\n")
+    names = []
+    for name in [name for name, sign in signs.items() if sign.error]:
+        outcome = ill_outcome(probes[name], outcomes[name])
+        at = outcome["line"] or 0
+        text = lines[at - 1].strip() if 0 < at <= len(lines) else ""
+        is_raised = text.startswith("raise") and outcome["error"] in text
+        if is_raised or (text.startswith("assert") and outcome["error"] == "AssertionError"):
+            names.append(name)
+    return names
+
+
+def _refusals(
+    found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], names: list[str]
+) -> list[Finding]:
+    by_line: dict[int, list[str]] = {}
+    for name in names:
+        outcome = ill_outcome(probes[name], outcomes[name])
+        by_line.setdefault(outcome["line"], []).append(name)
+    row = GENERAL["refusal"]
+    return [_finding(found, probes, outcomes, row, each, each) for each in by_line.values()]
+
+
+def _crash(
+    found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], crash: Crash
+) -> Finding:
+    fault = FAULTS.get(crash.code) or GENERAL[crash.code]
+    return _finding(found, probes, outcomes, fault, crash.names, crash.names, crash.told)
+
+
+def _named(
+    found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], named: Named
+) -> Finding:
+    """Tell of a fault of the catalogue, or of something wrong in an operation or somewhere."""
+    kind, _, op = named.what.partition(":")
+    general = {"value": "wrong_value", "rule": "wrong", "": "unknown"}
+    fault = FAULTS.get(kind) or GENERAL[general.get(kind, kind)]
+    told = (named.told or _word(op),)
+    return _finding(found, probes, outcomes, fault, named.names, named.shown, told, op)
+
+
+def _word(op: str) -> str:
+    """Write an operation as people know it: ** and not pow."""
+    symbols = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "neg": "-a"}
+    symbols["truediv"] = "/"
+    if op in ("init", ""):
+        return "a leaf"
+    left = f"2 {symbols[op[1:]]} a" if op[0] == "r" and op[1:] in symbols else ""
+    in_place = f"{symbols[op[1:]]}=" if op[0] == "i" and op[1:] in symbols else ""
+    return left or in_place or symbols.get(op, op)
+
+
+def _finding(
+    found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], fault: Fault,
+    names: list[str], shown: list[str], told: tuple[str, ...] = (), op: str = "",
+) -> Finding:  # fmt: skip
+    smallest = min(shown, key=_size)
+    probe = probes[smallest]
+    right, here, why, crashed = _difference(probe, outcomes[smallest], fault.code, found.words)
+    is_crash = "error" in ill_outcome(probe, outcomes[smallest])
+    where, mark = fault.where or op, fault.mark
+    if is_crash and crashed is None and fault.crash[0]:
+        where, mark = probe.script.statements[-1].op.rstrip("="), "def"
+    line, text = _place(found, where, crashed, mark)
+    is_general = fault.code in ("wrong", "wrong_value")
+    code = f"{fault.code}_{op or 'leaf'}" if is_general else fault.code
+    return Finding(
+        code, fault.kind, fault, told, probe.script, right, here, why, line, text,
+        tuple(name for name in names if name != smallest),
+    )  # fmt: skip
+
+
+def _place(
+    found: Examination, where: str, crashed: int | None = None, mark: str = ""
+) -> tuple[int | None, str]:
+    """Return the line to look at, that of a crash or else the likely one, and its text."""
+    if crashed is None:
+        return likely_line(found.text, where, found.words.get("class", ""), found.marks, mark)
+    lines = found.text.split("\n")
+    return crashed, lines[crashed - 1] if crashed <= len(lines) else ""
+
+
+def _size(name: str) -> tuple[int, int, int]:
+    probe = BY_NAME[name]
+    return len(probe.script.statements), len(probe.script.leaves), PROBES.index(probe)
+
+
+def _difference(
+    probe: Probe, outcome: Outcome, code: str, words: Mapping[str, str]
+) -> tuple[str, Said, Said, int | None]:
+    """Tell what is right, what came out, why it differs, and where it crashed if it did."""
+    outcome = ill_outcome(probe, outcome)
+    data, grad = expected(probe.script)
+    data_word, grad_word = words.get("data", "data"), words.get("grad", "grad")
+    if "error" in outcome:
+        right = ", ".join(f"{n}.{grad_word} = {brief(grad[n])}" for n in probe.script.leaves)
+        return right, said("{0}", _error(outcome)), Said(), outcome["line"]
+    rights, heres, whys = [], [], []
+    sign = judge(probe, outcome)
+    for name, number in sign.values or sign.numbers:
+        is_value = name.endswith(".data")
+        wanted = data[name.removesuffix(".data")] if is_value else grad[name]
+        spelled = f"{name.removesuffix('.data')}.{data_word if is_value else grad_word}"
+        rights.append(f"{spelled} = {brief(wanted)}")
+        heres.append(f"{spelled} = {brief(number)}")
+        if not is_value and name != probe.script.root:
+            whys.append(_paths(probe, name, number, code))
+    return ", ".join(rights), said("{0}", ", ".join(heres)), next(filter(None, whys), Said()), None
+
+
+def _error(outcome: Outcome) -> str:
+    if outcome["error"] == "NoResult":
+        return str(outcome["message"])
+    return f"{outcome['error']}: {outcome['message']}"
+
+
+def _paths(probe: Probe, name: str, got: float, code: str) -> Said:
+    """Explain a gradient by its paths, and, for faults of accumulation, what became of them."""
+    values = build(probe.script)
+    found = explain(values[probe.script.root], values[name], top=6)
+    if found.paths < 2 or found.rest_paths:
+        return Said()
+    products = [term.product for term in sorted(found.terms, key=lambda term: term.positions)]
+    sum_ = " + ".join(brief(p) if p >= 0 else f"({brief(p)})" for p in products)
+    ways = "{0} reaches {1} twice: {3}" if found.paths == 2 else "{0} reaches {1} {2} times: {3}"
+    told = (name, probe.script.root, found.paths, f"{sum_} = {brief(found.gradient)}")
+    forgets = code.startswith("overwrite") or code in ("same_object", "set_prev")
+    if forgets and any(math.isclose(got, p, rel_tol=1e-9) for p in products):
+        return said("{0}; your engine kept only one of them", said(ways, *told))
+    return said(ways, *told)
+
+
+# ---- operations that are not in the table -------------------------------------------------------
+
+
+def _misfits(found: Examination) -> list[Finding]:
+    asked = points(found.seed)
+    each = (misfit(name, asked, answers) for name, answers in found.others.items())
+    return [_misfit(found, one) for one in each if one is not None]
+
+
+def _misfit(found: Examination, one: Misfit) -> Finding:
+    """Tell of an operation of their own, with what `extras.ask` did."""
+    names, inner = "ab"[: len(one.point)], "cd"[: len(one.point)]
+    leaves = dict(zip(names, one.point, strict=True)) | {"e": 1.0, "f": FACTOR}
+    products = [f"{made} = {name} * e" for made, name in zip(inner, names, strict=True)]
+    script = Script(leaves, (*products, f"g = {one.name}({', '.join(inner)})", "h = g * f"))
+    leaf = f"{names[one.operand]}.{found.words.get('grad', 'grad')}"
+    return Finding(
+        f"wrong_{one.name}", "fault", GENERAL["wrong_other"], (one.name,), script,
+        f"{leaf} = {brief(one.right)}", said("{0}", f"{leaf} = {brief(one.got)}"), Said(),
+        *_place(found, one.name, None, "def"),
+    )  # fmt: skip
+
+
+# ---- limits and notes --------------------------------------------------------------------------
+
+
+def _limits(found: Examination, signs: Signs) -> list[Finding]:
+    findings = []
+    for fault in CATALOGUE:
+        is_asked = not found.outcomes.get(fault.probe, {"missing": True}).get("missing")
+        shown = fault.shows(found.outcomes, signs) if fault.shows and is_asked else Said()
+        if not shown:
+            continue
+        kind = fault.kind
+        if fault.code == "zeroing" and any(w in found.documentation.lower() for w in ZERO_WORDS):
+            kind = "note"  # it says so: a matter of taste
+        findings.append(Finding(
+            fault.code, kind, fault, (), BY_NAME[fault.probe].script, "", shown, Said(),
+            *_place(found, fault.where, None, fault.mark),
+        ))  # fmt: skip
+    return findings

@@ -1,0 +1,130 @@
+"""What a report says besides its rows, and what is known in general, in Spanish."""
+
+from __future__ import annotations
+
+SPANISH = {
+    # ---- the report ------------------------------------------------------------------------------
+    "No fault": "ningún fallo",
+    "1 fault": "1 fallo",
+    "{0} faults": "{0} fallos",
+    "1 limit": "1 límite",
+    "{0} limits": "{0} límites",
+    "fault": "fallo",
+    "limit": "límite",
+    "note": "nota",
+    "{0} probes": "{0} pruebas",
+    "not there: {0}": "no están: {0}",
+    "not examined: {0}": "sin examinar: {0}",
+    "{0}: class {1}": "{0}: clase {1}",
+    "Could not examine it: {0}.": "No se pudo examinar: {0}.",
+    "Could not examine it to the end: {0}.": "No se pudo examinar hasta el final: {0}.",
+    "1 other probe fails": "falla 1 prueba más",
+    "{0} other probes fail": "fallan {0} pruebas más",
+    "line {0}": "línea {0}",
+    "cell {0}, line {1}": "celda {0}, línea {1}",
+    "try": "prueba",
+    "right": "correcto",
+    "here": "aquí",
+    "why": "por qué",
+    "look at": "mira",
+    "fix": "arreglo",
+    "also": "también",
+    "The same, with this fault switched on; choose “none” to see it done right.": (
+        "Lo mismo, con este fallo activado; elige «ninguno» para verlo bien hecho."
+    ),
+    "The same, done right, step by step.": "Lo mismo, bien hecho, paso a paso.",
+    "{0}": "{0}",
+    "{0}: {1}": "{0}: {1}",
+    "{0} reaches {1} twice: {3}": "{0} llega a {1} dos veces: {3}",
+    "{0} reaches {1} {2} times: {3}": "{0} llega a {1} {2} veces: {3}",
+    "{0}; your engine kept only one of them": "{0}; tu motor solo guardó una de ellas",
+    "a.grad = {0} after one call, {1} after two; right: {2}": (
+        "a.grad = {0} tras una llamada, {1} tras dos; correcto: {2}"
+    ),
+    "b.grad = {0} after the pass from c and the pass from b; right: 2.5": (
+        "b.grad = {0} tras la pasada desde c y la pasada desde b; correcto: 2.5"
+    ),
+    "a second backward() gives the same gradients instead of adding to them": (
+        "un segundo backward() da los mismos gradientes en vez de sumarse a ellos"
+    ),
+    "a.grad = {0} after zero_grad()": "a.grad = {0} después de zero_grad()",
+    "{0} on a chain of {1} additions": "{0} en una cadena de {1} sumas",
+    "a.grad = {0} on a chain of {1} additions": "a.grad = {0} en una cadena de {1} sumas",
+    "tanh(1000) is nan": "tanh(1000) es nan",
+    "{0} Values of 20 small graphs were still there until the collector ran": (
+        "{0} Values de 20 grafos pequeños seguían ahí hasta que pasó el recolector"
+    ),
+    "{0} Values of 20 small graphs are never freed": (
+        "{0} Values de 20 grafos pequeños no se liberan nunca"
+    ),
+    "relu'(0) = {0}": "relu'(0) = {0}",
+    # ---- what is known in general ---------------------------------------------------------------
+    "nodes do not run in topological order": "los nodos no se ejecutan en orden topológico",
+    "A chain is right; where ways meet again, gradients are wrong.": (
+        "Una cadena está bien; donde los caminos se juntan, los gradientes están mal."
+    ),
+    "A node's _backward runs before all of its users have run theirs, or more than once.": (
+        "El _backward de un nodo se ejecuta antes que los de todos sus usuarios, o más de una vez."
+    ),
+    "Sort the nodes first, and run each _backward once, after those of all its users.": (
+        "Ordena primero los nodos y ejecuta cada _backward una vez, después de los de sus usuarios."
+    ),
+    "the pass does not begin with 1": "la pasada no empieza con 1",
+    "All gradients are {0} times what is right.": "Todos los gradientes son {0} veces lo correcto.",
+    "The gradient of the result is {0}; the derivative of a thing by itself is 1.": (
+        "El gradiente del resultado es {0}; la derivada de algo respecto a sí mismo es 1."
+    ),
+    "self.grad = 1.0 before the first _backward.": "self.grad = 1.0 antes del primer _backward.",
+    "the value of {0} is wrong": "el valor de {0} está mal",
+    "The number that comes out of {0} is another one, before any gradient.": (
+        "El número que sale de {0} es otro, antes de cualquier gradiente."
+    ),
+    "The mistake is where the value is computed, not in the backward pass.": (
+        "El error está donde se calcula el valor, no en la pasada hacia atrás."
+    ),
+    "Compute the value of the expression by hand, and compare with what {0} computes.": (
+        "Calcula a mano el valor de la expresión y compáralo con lo que calcula {0}."
+    ),
+    "the gradient of {0} is wrong": "el gradiente de {0} está mal",
+    "The value of {0} is right, and its gradient is not.": (
+        "El valor de {0} está bien, y su gradiente no."
+    ),
+    "It is no slip that the catalogue has.": "No es un descuido que esté en el catálogo.",
+    "Compare the derivative of {0}, times out.grad, with the rule; write it with +=.": (
+        "Compara la derivada de {0}, por out.grad, con la regla; escríbela con +=."
+    ),
+    "the gradient of {0} does not fit its own values": (
+        "el gradiente de {0} no encaja con sus propios valores"
+    ),
+    "{0} changes otherwise than its gradient says.": "{0} cambia de otro modo que su gradiente.",
+    "What is right was found by differences: the values of {0} a little to both sides.": (
+        "Lo correcto se halló por diferencias: los valores de {0} un poco a cada lado."
+    ),
+    "Differentiate what {0} computes, and write that times out.grad into its rule, by +=.": (
+        "Deriva lo que calcula {0} y escribe eso por out.grad en su regla, con +=."
+    ),
+    "an expression ends in {0}": "una expresión acaba en {0}",
+    "An expression of operations that the class has ends in {0}.": (
+        "Una expresión con operaciones que la clase tiene acaba en {0}."
+    ),
+    "The message and the line are the engine's own.": "El mensaje y la línea son del propio motor.",
+    "Run the line of this report by itself, and read the whole traceback.": (
+        "Ejecuta sola la línea de este informe y lee el traceback entero."
+    ),
+    "gradients are wrong in a way that is not in the catalogue": (
+        "los gradientes están mal de un modo que no está en el catálogo"
+    ),
+    "Every operation is right by itself; together they are not.": (
+        "Cada operación está bien por sí sola; juntas no."
+    ),
+    "No fault of the catalogue gives these numbers.": "Ningún fallo del catálogo da estos números.",
+    "Run the line of this report, and compare the gradient of each node with the right.": (
+        "Ejecuta la línea de este informe y compara el gradiente de cada nodo con el correcto."
+    ),
+    "the engine refuses an expression": "el motor rechaza una expresión",
+    "It raises an error of its own on ordinary operands.": (
+        "Lanza un error propio con operandos corrientes."
+    ),
+    "A raise or an assert in the file says no.": "Un raise o un assert del archivo dice que no.",
+    "If it need not, take the check out.": "Si no hace falta, quita la comprobación.",
+}

@@ -1,0 +1,150 @@
+"""Faults of identity and state, and crashes, in Spanish."""
+
+from __future__ import annotations
+
+SPANISH = {
+    # ---- state ----------------------------------------------------------------------------------
+    "equal numbers are taken for the same node": "números iguales se toman por el mismo nodo",
+    "Gradients are lost where two Values happen to have the same number.": (
+        "Se pierden gradientes donde dos Values tienen por azar el mismo número."
+    ),
+    "__eq__ and __hash__ compare data, so that a set of visited nodes merges distinct ones.": (
+        "__eq__ y __hash__ comparan data, así que un conjunto de visitados junta nodos distintos."
+    ),
+    "Leave equality and hash as they are (identity), or keep id(node) in the set.": (
+        "Deja la igualdad y el hash como son (identidad), o guarda id(node) en el conjunto."
+    ),
+    "a += b changes a itself": "a += b cambia el propio a",
+    "After c = a; c += b, a has changed too, and its history is lost.": (
+        "Después de c = a; c += b, a también ha cambiado, y su historia se ha perdido."
+    ),
+    "__iadd__ changes the node in place; the graph needs a new one.": (
+        "__iadd__ cambia el nodo en su sitio; el grafo necesita uno nuevo."
+    ),
+    "Leave __iadd__ out: Python then writes a = a + b.": (
+        "Quita __iadd__: Python escribe entonces a = a + b."
+    ),
+    "a result that is used elsewhere gets no backward pass": (
+        "un resultado que se usa en otra parte no tiene pasada hacia atrás"
+    ),
+    "backward() does nothing on a Value that is also part of a larger expression.": (
+        "backward() no hace nada en un Value que también es parte de una expresión mayor."
+    ),
+    "Users are counted when the graph is built, and the pass waits for users that it never "
+    "visits.": (
+        "Los usuarios se cuentan al construir el grafo, y la pasada espera a usuarios que nunca "
+        "visita."
+    ),
+    "Count the users below the result only, when backward() is called.": (
+        "Cuenta solo los usuarios bajo el resultado, cuando se llama a backward()."
+    ),
+    "return Value(other) ** self, where ** takes a Value as exponent.": (
+        "return Value(other) ** self, donde ** acepta un Value como exponente."
+    ),
+    # ---- crashes --------------------------------------------------------------------------------
+    "an operation returns nothing": "una operación no devuelve nada",
+    "{0} is None.": "{0} es None.",
+    "A function without return gives None.": "Una función sin return da None.",
+    "End it with return out.": "Acábala con return out.",
+    "an operation returns a plain number": "una operación devuelve un número sin más",
+    "{0} is of type {1}, which has no gradient.": "{0} es de tipo {1}, que no tiene gradiente.",
+    "What comes out of an operation has to be a Value that knows its operands.": (
+        "Lo que sale de una operación tiene que ser un Value que conoce sus operandos."
+    ),
+    "Return the node: out = Value(…, (self,)), with a _backward.": (
+        "Devuelve el nodo: out = Value(…, (self,)), con un _backward."
+    ),
+    "{0} is not imported": "{0} no está importado",
+    "An operation ends in NameError.": "Una operación acaba en NameError.",
+    "The file uses {0} and does not import it.": "El archivo usa {0} y no lo importa.",
+    "Write import {0} at the top of the file.": "Escribe import {0} al principio del archivo.",
+    "there is no {0}": "no existe {0}",
+    "The name {0} is not known where it is used: misspelt, or defined elsewhere.": (
+        "El nombre {0} no se conoce donde se usa: mal escrito, o definido en otra parte."
+    ),
+    "Look at the line, and define {0} or spell it as it is defined.": (
+        "Mira la línea, y define {0} o escríbelo como está definido."
+    ),
+    "a rule is None": "una regla es None",
+    "backward() ends in TypeError: 'NoneType' object is not callable.": (
+        "backward() acaba en TypeError: 'NoneType' object is not callable."
+    ),
+    "out._backward = _backward() calls the rule at once and keeps what it returns, None; or leaves "
+    "have None for a rule.": (
+        "out._backward = _backward() llama a la regla enseguida y guarda lo que devuelve, None; o "
+        "las hojas tienen None como regla."
+    ),
+    "Without the brackets: out._backward = _backward; and lambda: None for leaves.": (
+        "Sin los paréntesis: out._backward = _backward; y lambda: None para las hojas."
+    ),
+    "Values cannot be put into a set": "los Values no se pueden poner en un conjunto",
+    "backward() ends in TypeError: unhashable type.": (
+        "backward() acaba en TypeError: unhashable type."
+    ),
+    "A class with an __eq__ of its own, such as a dataclass, has no __hash__ any more.": (
+        "Una clase con un __eq__ propio, como una dataclass, ya no tiene __hash__."
+    ),
+    "Leave __eq__ out (in a dataclass: eq=False), or keep id(node) in the set.": (
+        "Quita __eq__ (en una dataclass: eq=False), o guarda id(node) en el conjunto."
+    ),
+    "a number meets an operation that takes Values only": (
+        "un número llega a una operación que solo acepta Values"
+    ),
+    "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.": (
+        "Una operación acaba en AttributeError: '{0}' object has no attribute '{1}'."
+    ),
+    "One operation is made of another, with a number (such as -a of a * -1), and that one does not "
+    "wrap numbers.": (
+        "Una operación se hace con otra y un número (como -a con a * -1), y esa no los envuelve."
+    ),
+    "In that one: other = other if isinstance(other, Value) else Value(other).": (
+        "En esa: other = other if isinstance(other, Value) else Value(other)."
+    ),
+    "a node has no {1}": "un nodo no tiene {1}",
+    "Something is used that not every node has: misspelt, or not set in the constructor.": (
+        "Se usa algo que no todos los nodos tienen: mal escrito, o no puesto en el constructor."
+    ),
+    "Set self.{1} in __init__, or spell it as it is there.": (
+        "Pon self.{1} en __init__, o escríbelo como está ahí."
+    ),
+    "an operation has a number on the left of {0}, which does not work": (
+        "una operación tiene un número a la izquierda de {0}, que no funciona"
+    ),
+    "An operation ends in TypeError: no {0} for a number and a {1}.": (
+        "Una operación acaba en TypeError: no hay {0} para un número y un {1}."
+    ),
+    "Python asks the number first, and then the Value for its reflected method, which is not "
+    "there.": (
+        "Python pregunta primero al número, y luego al Value por su método reflejado, que no está."
+    ),
+    "Write __radd__, __rmul__, __rsub__ or __rtruediv__; or put the Value on the left.": (
+        "Escribe __radd__, __rmul__, __rsub__ o __rtruediv__; o pon el Value a la izquierda."
+    ),
+    "an operation uses {0}, which is not there": "una operación usa {0}, que no está",
+    "An operation ends in TypeError: no {0} for {1}.": (
+        "Una operación acaba en TypeError: no hay {0} para {1}."
+    ),
+    "One operation is made of another, as a - b of a + (-b), and the class does not have that "
+    "one.": "Una operación se hace con otra, como a - b con a + (-b), y la clase no tiene esa.",
+    "Write the method of {0} too, or compute without it.": (
+        "Escribe también el método de {0}, o calcula sin él."
+    ),
+    "{0}() is called with other arguments than it takes": (
+        "{0}() se llama con otros argumentos que los que acepta"
+    ),
+    "An operation or backward() ends in TypeError: {0}() {1}.": (
+        "Una operación o backward() acaba en TypeError: {0}() {1}."
+    ),
+    "A function takes other arguments than those that it is given.": (
+        "Una función acepta otros argumentos que los que recibe."
+    ),
+    "Compare the line of the call with the def.": "Compara la línea de la llamada con el def.",
+    "an operation calls itself for ever": "una operación se llama a sí misma sin fin",
+    "RecursionError on a small expression.": "RecursionError en una expresión pequeña.",
+    "The method is made of an operation that is made of the method, such as -a of -a.": (
+        "El método se hace con una operación que se hace con el método, como -a con -a."
+    ),
+    "Make one of them of something else: def __neg__(self): return self * -1.": (
+        "Haz una de las dos con otra cosa: def __neg__(self): return self * -1."
+    ),
+}

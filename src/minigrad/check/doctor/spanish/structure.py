@@ -1,0 +1,174 @@
+"""Faults of a whole engine, in Spanish."""
+
+from __future__ import annotations
+
+SPANISH = {
+    "every operation overwrites gradients": "todas las operaciones sobrescriben los gradientes",
+    "b = a + a gives 1 instead of 2; every Value that is used twice has a wrong gradient.": (
+        "b = a + a da 1 en vez de 2; todo Value que se usa dos veces tiene mal el gradiente."
+    ),
+    "self.grad = … keeps the last contribution and throws the others away; the chain rule adds "
+    "them up, one for each path.": (
+        "self.grad = … guarda la última contribución y tira las demás; la regla de la cadena las "
+        "suma, una por cada camino."
+    ),
+    "Write += instead of = wherever a _backward sets a gradient.": (
+        "Escribe += en lugar de = donde un _backward pone un gradiente."
+    ),
+    "an operation with itself loses a contribution": (
+        "una operación de algo consigo mismo pierde una contribución"
+    ),
+    "a + a and a * a are wrong, everything else is right.": (
+        "a + a y a * a están mal, todo lo demás está bien."
+    ),
+    "Both old gradients are read before either is written: if the operands are the same object, "
+    "the second write undoes the first.": (
+        "Los dos gradientes se leen antes de escribir ninguno: si los operandos son el mismo "
+        "objeto, la segunda escritura deshace la primera."
+    ),
+    "Two statements, one after the other: self.grad += …, then other.grad += ….": (
+        "Dos sentencias, una tras otra: self.grad += …, luego other.grad += …."
+    ),
+    "a set of operands loses an edge": "un conjunto de operandos pierde una arista",
+    "b = a + a gives 1 instead of 2, and a * a gives a.": (
+        "b = a + a da 1 en vez de 2, y a * a da a."
+    ),
+    "A set holds each operand once, so that the second use of a is not there any more.": (
+        "Un conjunto tiene cada operando una vez, así que el segundo uso de a ya no está."
+    ),
+    "Keep the operands in a tuple, in order, with repeats.": (
+        "Guarda los operandos en una tupla, en orden y con repeticiones."
+    ),
+    "no topological sort: plain recursion": "sin orden topológico: recursión sin más",
+    "A chain is right; where ways meet again, gradients come out too large.": (
+        "Una cadena está bien; donde los caminos se juntan, los gradientes salen demasiado grandes."
+    ),
+    "Each way down runs a node's _backward again, with everything that has gathered in it by "
+    "then.": (
+        "Cada camino hacia abajo ejecuta otra vez el _backward de un nodo, con todo lo que se ha "
+        "juntado en él hasta entonces."
+    ),
+    "Sort the nodes first; run each _backward once, after those of all its users.": (
+        "Ordena primero los nodos; ejecuta cada _backward una vez, después de los de sus usuarios."
+    ),
+    "no topological sort: breadth first": "sin orden topológico: primero a lo ancho",
+    "Right as long as all ways to a node are equally long.": (
+        "Bien mientras todos los caminos a un nodo sean igual de largos."
+    ),
+    "A node runs when its first user has finished, not when all of them have: it passes on a "
+    "gradient that is still growing.": (
+        "Un nodo se ejecuta cuando ha acabado su primer usuario, no todos: pasa un gradiente que "
+        "aún está creciendo."
+    ),
+    "A topological sort: a node after all of its users.": (
+        "Un orden topológico: cada nodo después de todos sus usuarios."
+    ),
+    "nodes run in the order in which they are met": (
+        "los nodos se ejecutan en el orden en que se encuentran"
+    ),
+    "Right for trees; wrong where a shared node is met early and used again later.": (
+        "Bien en árboles; mal donde un nodo compartido se encuentra pronto y se usa más tarde."
+    ),
+    "The list is filled on the way down, before the children, instead of after them.": (
+        "La lista se llena al bajar, antes que los hijos, en vez de después."
+    ),
+    "Append a node after its children, and run the list from its end.": (
+        "Añade un nodo después de sus hijos y recorre la lista desde el final."
+    ),
+    "the sorted list is run from the wrong end": "la lista ordenada se recorre al revés",
+    "Only the operands of the last operation have a gradient.": (
+        "Solo los operandos de la última operación tienen gradiente."
+    ),
+    "Leaves come first in the list: they run while their own gradients are still 0.": (
+        "Las hojas van primero en la lista: se ejecutan cuando su gradiente aún es 0."
+    ),
+    "Run it backwards: for v in reversed(topo).": "Recórrela hacia atrás: for v in reversed(topo).",
+    "shared nodes run more than once": "los nodos compartidos se ejecutan más de una vez",
+    "Gradients behind a shared node come out too large.": (
+        "Los gradientes detrás de un nodo compartido salen demasiado grandes."
+    ),
+    "Without a set of visited nodes the list holds a shared node once for every way to it.": (
+        "Sin un conjunto de visitados, la lista tiene un nodo compartido una vez por camino."
+    ),
+    "Remember what has been visited.": "Recuerda lo que ya se ha visitado.",
+    "shared nodes are put into the list more than once": (
+        "los nodos compartidos se ponen en la lista más de una vez"
+    ),
+    "topo.append(v) stands outside of the `if v not in visited`, so that it runs at every visit.": (
+        "topo.append(v) está fuera del `if v not in visited`, así que se ejecuta en cada visita."
+    ),
+    "Indent it, so that it belongs to the if.": "Indéntalo, para que sea parte del if.",
+    "nodes are taken for visited by their names": "los nodos se dan por visitados por su nombre",
+    "The set of visited nodes holds labels or names, and nodes without one are all alike in it.": (
+        "El conjunto de visitados tiene etiquetas o nombres, y los nodos sin nombre son todos "
+        "iguales."
+    ),
+    "Keep the nodes themselves, or id(node), in the set.": (
+        "Guarda en el conjunto los propios nodos, o id(node)."
+    ),
+    "the result has no gradient to begin with": "el resultado no tiene gradiente con que empezar",
+    "All gradients are 0.": "Todos los gradientes son 0.",
+    "Every contribution is a product with the gradient of the result, and that is still 0.": (
+        "Cada contribución es un producto con el gradiente del resultado, que aún es 0."
+    ),
+    "Set self.grad = 1.0 before the first _backward: the derivative of a thing by itself is 1.": (
+        "Pon self.grad = 1.0 antes del primer _backward: la derivada de algo respecto a sí mismo "
+        "es 1."
+    ),
+    "gradients are cleared where the pass needs them": (
+        "los gradientes se borran donde la pasada los necesita"
+    ),
+    "All gradients are 0, that of the result too, even if it was set by hand.": (
+        "Todos los gradientes son 0, también el del resultado, aunque se pusiera a mano."
+    ),
+    "self.grad = 0, or a loop that clears every node, comes after the seed.": (
+        "self.grad = 0, o un bucle que borra todos los nodos, viene después de la semilla."
+    ),
+    "Clear first, then set self.grad = 1.0: the derivative of a thing by itself.": (
+        "Borra primero y luego pon self.grad = 1.0: la derivada de algo respecto a sí mismo."
+    ),
+    "backward() does nothing": "backward() no hace nada",
+    "All gradients stay as they are.": "Todos los gradientes se quedan como están.",
+    "There is nothing in it yet: it sets no gradient and runs no rule.": (
+        "Aún no hay nada dentro: no pone ningún gradiente ni ejecuta ninguna regla."
+    ),
+    "Set self.grad = 1.0, sort the nodes, and call _backward() of each from the result down.": (
+        "Pon self.grad = 1.0, ordena los nodos y llama al _backward() de cada uno desde el "
+        "resultado."
+    ),
+    "backward() runs no rule": "backward() no ejecuta ninguna regla",
+    "The result's gradient is 1, and all others are 0.": (
+        "El gradiente del resultado es 1, y todos los demás son 0."
+    ),
+    "No _backward is called: the loop is missing, or the brackets are (v._backward alone calls "
+    "nothing).": (
+        "No se llama a ningún _backward: falta el bucle, o faltan los paréntesis (v._backward solo "
+        "no llama a nada)."
+    ),
+    "for v in reversed(topo): v._backward().": "for v in reversed(topo): v._backward().",
+    "backward() sorts the graph of something else": "backward() ordena el grafo de otra cosa",
+    "The sort begins at a variable outside of the class instead of at self.": (
+        "La ordenación empieza en una variable de fuera de la clase en vez de en self."
+    ),
+    "Begin at self: build(self).": "Empieza en self: build(self).",
+    "backward() runs the rule of the result alone": (
+        "backward() solo ejecuta la regla del resultado"
+    ),
+    "One operation is right; what lies deeper gets no gradient.": (
+        "Una operación está bien; lo que hay más abajo no recibe gradiente."
+    ),
+    "self._backward() reaches the operands of the last operation, and nobody goes on from there.": (
+        "self._backward() llega a los operandos de la última operación, y nadie sigue desde ahí."
+    ),
+    "Sort all nodes below the result, and call _backward() of each, from the result down.": (
+        "Ordena todos los nodos bajo el resultado y llama al _backward() de cada uno, desde el "
+        "resultado."
+    ),
+    "backward() goes two levels down": "backward() baja dos niveles",
+    "Small expressions are right; what lies deeper gets no gradient.": (
+        "Las expresiones pequeñas están bien; lo que hay más abajo no recibe gradiente."
+    ),
+    "The rule of the result and those of its operands run, and nobody goes on from there.": (
+        "Se ejecutan la regla del resultado y las de sus operandos, y nadie sigue desde ahí."
+    ),
+}
