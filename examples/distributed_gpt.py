@@ -22,17 +22,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from microgpt import (
-    GPT,
-    NAMES,
-    Alphabet,
-    invent,
-    messages,
-    progress_bar,
-    shuffled_names,
-    stop,
-    surprise,
-)
+from helper import NAMES, messages, progress_bar, shuffled_names, stop
+from microgpt import GPT, Alphabet, invent, surprise
 
 import minigrad
 from minigrad import Value, optim
@@ -180,7 +171,7 @@ def main(
     minigrad.distributed.initialize()
     names = shuffled_names(data, seed)
     alphabet = Alphabet(names)
-    model = GPT(alphabet.size, **SHAPE, seed=seed)
+    model = GPT(alphabet.edge + 1, **SHAPE, seed=seed)
     documents = [alphabet.tokens(name) for name in names[: steps * batch]]
     try:
         batches = Batches(documents, model.block, batch)

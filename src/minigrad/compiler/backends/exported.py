@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...core.names import parameter_names
+from ...core.names import parameter_names, plural
 from ...errors import GuardError
 from ...scalar import Value
 from ..arguments.given import as_numpy, given_numbers
@@ -59,6 +59,9 @@ class Lowered(ABC):
         self.guards = [guard.number for guard in program.guards]
         leaves = self.plan.leaves[: self.plan.parameters]
         self._sizes = [leaf.end - leaf.first for leaf in leaves]
+
+    def __repr__(self) -> str:
+        return f"<a program for {self.words}: {plural(len(self.plan.steps), 'array operation')}>"
 
     @abstractmethod
     def flat(self, numbers: Any) -> Array:
@@ -143,6 +146,10 @@ class Exported(ABC):
         self.parameters: tuple[Value, ...] = spec.captured
         self.names: tuple[str, ...] = tuple(parameter_names(spec.captured))
         self.lowered, self._spec, self._structure = lowered, spec, flat.key[0]
+
+    def __repr__(self) -> str:
+        count = plural(len(self.parameters), "parameter")
+        return f"<{self.__name__} as a {self.lowered.words} function of {count} and its arguments>"
 
     @abstractmethod
     def poison(self, holds: Array) -> Array:

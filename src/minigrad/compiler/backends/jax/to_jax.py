@@ -84,7 +84,10 @@ class Lowered(exported.Lowered):
 
     def run(self, leaves: Sequence[Array]) -> tuple[list[Array], list[Array]]:
         """Return the results, and what the guards look at."""
-        return arrays.run(self.plan, self._library, leaves)
+        # Most functions of `jnp` are jitted, each to be traced by itself inside the whole, for the
+        # same program in the end: without that a third of the tracing is saved.
+        with jax.disable_jit():
+            return arrays.run(self.plan, self._library, leaves)
 
     def checks(self, params: Array, numbers: Any) -> Sequence[Any]:
         """Return what the guards look at, computed as it will be."""

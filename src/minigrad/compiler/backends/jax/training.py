@@ -35,7 +35,7 @@ from ....optim import Optimizer
 from ...arguments.given import as_numpy, count_of, given_numbers, is_foreign
 from ...arguments.structure import Flat, Uniform
 from ...callables import Made, check_optimizer
-from ...function import Compiled
+from ...function import Compiled, told_step
 from ...machine import GuardFailed
 from ...specialization import Specialization
 from .library import MATH
@@ -91,6 +91,9 @@ class JaxTrainStep(Made):
         self._made: dict[Any, _Made] = {}
         self._turns = Turns()
         self._here: _OnDevice | None = None  # None: the Values and the optimiser have the numbers
+
+    def _told(self) -> tuple[str, str]:
+        return told_step(self.compiled, self.optimizer, "JAX")
 
     def _recipe(self) -> tuple[Any, ...]:
         flush_writebacks()
