@@ -80,7 +80,7 @@ def measure(browser, values: int, moves: int) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "play.html"
         begun = time.perf_counter()
-        to_html(root, path)
+        to_html(root, path, limit=None)
         made = time.perf_counter() - begun
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         begun = time.perf_counter()

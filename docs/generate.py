@@ -1,20 +1,22 @@
 """Write what the documents show and nobody types: `python docs/generate.py`.
 
 The reference of operations, docs/ops.md, comes from the op table; the catalogue of faults,
-docs/faults.md, from the doctor's rows; docs/reliability.md from the figures of a campaign, which
-lie beside it, and the tables of docs/scaling.md, with a figure, from those of bench/gpu.py; the
-drawings in docs/pictures from minigrad itself. `--all` also makes the pictures that need matplotlib
-and a Chromium.
+docs/faults.md, from the doctor's rows, and what their patients fail (signatures.json beside the
+code); docs/reliability.md from the figures of a campaign, which lie beside it, and the tables of
+docs/scaling.md, with a figure, from those of bench/gpu.py; the drawings in docs/pictures from
+minigrad itself. `--all` also makes the pictures that need matplotlib and a Chromium.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import runpy
 import shutil
-import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +29,10 @@ import pictures  # noqa: E402
 from bench import gpu_page  # noqa: E402
 from bench.campaign.page import page  # noqa: E402
 from bench.gpu_picture import picture  # noqa: E402
-from minigrad import functions, loss, nn, view  # noqa: E402
+from minigrad import functions, nn, plot, view  # noqa: E402
+from minigrad.check.doctor import signatures  # noqa: E402
 from minigrad.check.doctor.catalogue import CATALOGUE, Fault  # noqa: E402
 from minigrad.check.doctor.probes import PROBES  # noqa: E402
-from minigrad.check.doctor.signatures import signatures  # noqa: E402
 from minigrad.core.ops import TABLE, Op  # noqa: E402
 from minigrad.scalar import Value  # noqa: E402
 
@@ -120,7 +122,7 @@ def fault_entry(fault: Fault) -> str:
     """Return one fault as a short section."""
     scripts = {probe.name: probe.script for probe in PROBES}
     if fault.kind == "fault":
-        signs = signatures()[fault.code][0]
+        ((_, signs),) = signatures.run_patients([(fault.code, "")], PROBES).items()
         failing = [name for name, sign in signs.items() if not sign.is_well]
         smallest = min(failing, key=lambda name: len(scripts[name].statements))
         few = ", ".join(failing[:5]) + (", …" if len(failing) > 5 else "")
@@ -160,16 +162,18 @@ def drawings() -> dict[str, str]:
         root.backward()
         found[f"{name}.svg"] = view.to_svg(root)
     found["diamond-down.svg"] = view.to_svg(root, "TB")
-    found["training.svg"] = view.to_svg(training(), "TB")
+    found["lecture.svg"] = view.to_svg(pictures.lecture())
+    found["lecture-open.svg"] = view.to_svg(training(), open=["layer0.neuron2"])
+    found["recurrent.svg"] = view.to_svg(pictures.recurrent())
     found["gpu.svg"] = picture(figures("gpu.json"))
     return found
 
 
 def training() -> Value:
-    """A loss over eighty points: thousands of nodes, of which most are alike."""
-    model = nn.MLP(2, [4, 1], seed=1)
-    points = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 20
-    total = loss.mse([model(point) for point in points], [0.0, 1.0, 1.0, 0.0] * 20)
+    """The lecture's loss by minigrad.nn: its modules are scopes."""
+    model = nn.MLP(3, [4, 4, 1], activation="tanh", output="tanh", seed=1)
+    points = zip(pictures.POINTS, pictures.TARGETS, strict=True)
+    total: Value = sum((model(x) - y) ** 2 for x, y in points)  # type: ignore[assignment]
     total.backward()
     return total
 
@@ -184,7 +188,7 @@ def photograph(folder: Path) -> None:
 
         def page_of(width: int, height: int, scale: float = 1, **options: Any) -> Any:
             page_path = Path(temporary, "play.html")
-            view.to_html(pictures.diamond(), page_path, **options)
+            view.to_html(pictures.diamond(), page_path, force=True, **options)
             size = {"width": width, "height": height}
             page = browser.new_page(viewport=size, color_scheme="light", device_scale_factor=scale)
             page.goto(page_path.as_uri())
@@ -202,11 +206,34 @@ def photograph(folder: Path) -> None:
         browser.close()
 
 
+def plot_training(folder: Path) -> None:
+    """Run the example of the two moons and draw what it did."""
+    from matplotlib.figure import Figure
+
+    run = runpy.run_path(str(ROOT / "examples" / "moons.py"))
+
+    @contextmanager
+    def axes(name: str) -> Iterator[Any]:
+        # A Figure of its own, not one of pyplot's: it needs no screen and no closing.
+        figure = Figure(figsize=(8.0, 4.8), layout="constrained")
+        yield figure.add_subplot()
+        figure.savefig(folder / name, dpi=150)
+
+    with axes("boundary.png") as ax:
+        plot.decision_boundary(run["model"], run["points"], run["labels"], ax=ax)
+        ax.set_aspect("equal")  # half circles should look round
+    with axes("loss.png") as ax:
+        plot.loss_curve(run["losses"], accuracies=run["accuracies"], ax=ax)
+    with axes("gradients.png") as ax:
+        plot.gradient_histogram(run["model"], ax=ax)  # of the last step
+
+
 def main() -> None:
     """Write everything."""
     here = Path(__file__).parent
     (here / "ops.md").write_text(reference(), encoding="utf-8")
     (here / "faults.md").write_text(catalogue(), encoding="utf-8")
+    signatures.FILE.write_text(signatures.written(), encoding="utf-8")
     (here / "reliability.md").write_text(reliability(), encoding="utf-8")
     (here / "scaling.md").write_text(scaling(), encoding="utf-8")
     folder = here / "pictures"
@@ -215,8 +242,7 @@ def main() -> None:
         (folder / name).write_text(text, encoding="utf-8")
     if "--all" in sys.argv:
         photograph(folder)
-        moons = [sys.executable, str(ROOT / "examples" / "moons.py"), "--force", "--pictures"]
-        subprocess.run([*moons, str(folder)], check=True)
+        plot_training(folder)
 
 
 if __name__ == "__main__":

@@ -227,7 +227,7 @@ def by_chromium(count, seed, folder, browser=None) -> Counts:
     path = Path(folder) / "play.html"
     page = browser.new_page()
     for made in batches(labels(count, seed)):
-        view.to_html(minigrad.sum([Value(2.0, label=label) for label in made]), path)
+        view.to_html(minigrad.sum([Value(2.0, label=label) for label in made]), path, force=True)
         page.goto(path.as_uri())
         page.wait_for_selector("main[data-ready=yes]")
         found = page.evaluate(LOOK, [*Page.STRANGERS])

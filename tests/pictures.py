@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 from minigrad import Value, draw_dot, view
@@ -79,3 +80,38 @@ if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
     for name, text in files():
         (GOLDEN / name).write_text(text, encoding="utf-8")
+
+
+# ---- large graphs --------------------------------------------------------------------------------
+
+POINTS = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]]
+TARGETS = [1.0, -1.0, -1.0, 1.0]
+
+
+def lecture(points=4):
+    """The lecture's loss on a network as one writes it oneself: no scopes, 398 nodes."""
+    rng = random.Random(1)
+
+    def layer(nin, nout):
+        return [[Value(rng.uniform(-1, 1)) for _ in range(nin + 1)] for _ in range(nout)]
+
+    def out(x):
+        for neurons in layers:
+            x = [sum((w * v for w, v in zip(n, x, strict=False)), n[-1]).tanh() for n in neurons]
+        return x[0]
+
+    layers = [layer(3, 4), layer(4, 4), layer(4, 1)]
+    total = sum((out(POINTS[k % 4]) - TARGETS[k % 4]) ** 2 for k in range(points))
+    total.backward()
+    return total
+
+
+def recurrent(steps=20):
+    """A network with one hidden value that is handed on from step to step."""
+    wx, wh, b = (Value(x, label=name) for x, name in ((0.5, "wx"), (0.8, "wh"), (0.1, "b")))
+    h = Value(0.0, label="h0")
+    for k in range(steps):
+        h = (wx * Value(0.1 * k, label=f"x{k}") + wh * h + b).tanh()
+    h.label = "h"
+    h.backward()
+    return h

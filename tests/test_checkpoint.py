@@ -95,7 +95,10 @@ def good(**changes):
         ("[1, 2]", "not a file of minigrad parameters"),
         (json.dumps(good(format="else")), "not a file of minigrad parameters"),
         (json.dumps(good(version=9)), "version 9"),
-        (json.dumps(good(data=[1.0])), "holds 1 parameters, but the model has 2"),
+        (
+            json.dumps(good(data=[1.0])),
+            "'p1' is in the model but not in the file; the file has 1 p",
+        ),
         (json.dumps(good(data=[1.0, "x"])), "damaged"),
         (json.dumps(good(data=[1.0, True])), "damaged"),
         (json.dumps(good(data=None)), "damaged"),

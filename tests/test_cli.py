@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import oracle
 from typer.testing import CliRunner
 
 import minigrad
@@ -124,10 +125,31 @@ def test_draw_prints_a_tree():
 
 @pytest.mark.smoke
 def test_draw_writes_every_kind_of_file(folder):
-    for ending, start in ((".svg", "<svg "), (".gv", "digraph {"), (".json", "{"), (".txt", "*")):
+    for ending, start in (
+        (".svg", "<svg "),
+        (".gv", "digraph {"),
+        (".json", "{"),
+        (".txt", "*"),
+        (".dot", "digraph {"),
+    ):
         done = run("draw", *DIAMOND, "-o", f"out{ending}", "--rankdir", "TB")
         assert done.output == f"wrote out{ending}\n"
         assert (folder / f"out{ending}").read_text(encoding="utf-8").startswith(start)
+
+
+def test_draw_writes_png_where_there_is_cairosvg(folder, monkeypatch):
+    oracle("cairosvg")
+    assert run("draw", *DIAMOND, "-o", "out.png").output == "wrote out.png\n"
+    written = (folder / "out.png").read_bytes()
+    assert written.startswith(b"\x89PNG")
+    done = run("draw", *DIAMOND, "-o", "out.png", "--rankdir", "TB")
+    assert (done.exit_code, (folder / "out.png").read_bytes()) == (2, written)
+    assert run("draw", *DIAMOND, "-o", "-", "--format", "png").stdout_bytes == written
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    done = run("draw", *DIAMOND, "-o", "none.png")
+    assert done.exit_code == 2
+    assert "python -m pip install 'minigrad-engine[png]'" in done.stderr
+    assert not (folder / "none.png").exists()
 
 
 def test_a_folder_is_not_a_file(folder):

@@ -196,17 +196,29 @@ def test_the_program_of_a_function_in_a_file(folder):
         "def score(xs, bias=0.0):\n"
         "    return sum(w * x for w, x in zip(W, xs)) + bias\n"
         "def broken(x):\n"
-        "    return x + nothing\n",
+        "    return x + nothing\n"
+        "def steps(x):\n"
+        "    yield x\n"
+        "async def later(x):\n"
+        "    return x\n"
+        "class Model:\n"
+        "    def __init__(self, x): pass\n",
         encoding="utf-8",
     )
     done = run("program", "model.py:score", "xs=[1,2]", "bias=1.5")
     assert done.exit_code == 0, done.output
     assert done.output.startswith("score: ")
     for arguments, words in [
-        (["model.py:scroe", "xs=[1,2]"], "has no function 'scroe'; there are score, broken."),
+        (
+            ["model.py:scroe", "xs=[1,2]"],
+            "has no function 'scroe'; there are score, broken, steps, later.",
+        ),
         (["model.py:score", "xs=[1,"], "'xs=[1,' is not of the form name=value"),
         (["model.py:score", "ys=[1]"], "model.py:score cannot be called so: TypeError: "),
         (["model.py:broken", "x=1"], "cannot be called so: NameError: name 'nothing'"),
+        (["model.py:steps", "x=1"], "steps is a generator function (it has a yield)"),
+        (["model.py:later", "x=1"], "later is an async function"),
+        (["model.py:Model", "x=1"], "model.py: Model is a class; name a function"),
     ]:
         done = run("program", *arguments)
         assert (done.exit_code, done.stdout) == (2, "")
@@ -237,6 +249,24 @@ def test_info(monkeypatch):
     assert text.endswith("Beware: there is another one.\n")
 
 
+def test_info_tells_why_the_engine_is_pure(monkeypatch):
+    monkeypatch.setattr(info_command, "engine", lambda: "pure")
+    monkeypatch.setenv("MINIGRAD_PURE", "1")
+    assert "Why pure: MINIGRAD_PURE is set." in run("info").output
+    assert as_json("info")["why_pure"] == "MINIGRAD_PURE is set."
+    monkeypatch.delenv("MINIGRAD_PURE")
+    monkeypatch.setattr(info_command.Path, "glob", lambda *_: iter(()))
+    monkeypatch.setattr(info_command.shutil, "which", lambda name: None)
+    assert "no C compiler is here (" in run("info").output
+    monkeypatch.setattr(info_command.shutil, "which", lambda name: f"/bin/{name}")
+    assert "it was not built, though " in run("info").output
+    there = [info_command.Path("scalar.cpython-399-x86_64-linux-gnu.so")]
+    monkeypatch.setattr(info_command.Path, "glob", lambda *_: iter(there))
+    assert (
+        "there is scalar.cpython-399-x86_64-linux-gnu.so, for another Python" in run("info").output
+    )
+
+
 def test_info_loads_none_of_what_it_tells_about():
     program = (
         "import sys; from typer.testing import CliRunner; from minigrad.cli import app;"
@@ -247,3 +277,24 @@ def test_info_loads_none_of_what_it_tells_about():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_draw_folds_and_opens_boxes():
+    neuron = ("draw", "tanh(x*w + y*v + b) * 2", "x=2", "w=-3", "y=1", "v=0.5", "b=6.5")
+    folded = run(*neuron, "--fold")
+    assert folded.exit_code == 0
+    assert "neuron (10 nodes)" in folded.output
+    opened = run(*neuron, "--fold", "--open", "neuron")
+    assert "tanh" in opened.output
+    assert "neuron (10 nodes)" not in opened.output
+    assert "nodes" not in run(*neuron).output  # small enough to be drawn whole
+    limited = run(*neuron, "--limit", "5")
+    assert "neuron (" in limited.output
+    assert "drawn as 5 boxes" in limited.output
+    cut = run(*neuron, "--limit", "5", "--no-fold")
+    assert "here are the 5 nodes nearest to the result" in cut.output
+    unknown = run(*neuron, "--open", "layer0")
+    assert unknown.exit_code == 2
+    assert "open='layer0': there is no such box; there are neuron." in " ".join(
+        unknown.output.split()
+    )

@@ -62,6 +62,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sound = LIBRARY / "check" / "doctor" / "sound" / "closure.py"
     (tmp_path / "engine.py").write_text(sound.read_text(encoding="utf-8"), encoding="utf-8")
+    cells = [{"cell_type": "code", "source": sound.read_text(encoding="utf-8")}]
+    (tmp_path / "lesson.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    (tmp_path / "submissions").mkdir()
+    (tmp_path / "submissions" / "ada.py").write_text(sound.read_text(encoding="utf-8"))
     own = sound.read_text(encoding="utf-8") + "\nprint((Value(2.0) * Value(3.0)).data)\n"
     (tmp_path / "script.py").write_text(own, encoding="utf-8")
     (tmp_path / "parallel.py").write_text("print('one of them')\n", encoding="utf-8")

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
+from minigrad.cli import scripts as cli_scripts
 from minigrad.compat import scripts
+from minigrad.errors import ExpressionError
 
 # As one would write it after reading microgpt: its Value, a small network, a loop, four digits.
 MICROGPT = '''\
@@ -234,3 +236,17 @@ def test_mistakes(tmp_path):
     done = run(written(tmp_path, "print(1)\n"))
     assert (done.returncode, done.stdout) == (0, "1\n")
     assert "has no class Value and imports no micrograd: it runs as it is." in done.stderr
+
+
+def test_compare_needs_the_micrograd_that_a_script_imports(tmp_path, monkeypatch):
+    path = written(tmp_path, MICROGRAD)
+    monkeypatch.setattr(cli_scripts, "find_spec", lambda name: None)
+    words = r"imports micrograd, which is not installed.*or leave --compare out"
+    with pytest.raises(ExpressionError, match=words):
+        cli_scripts.run(str(path), [], compare=True)
+    compared = []
+    monkeypatch.setattr(cli_scripts, "_compare", lambda *given: compared.append(given))
+    cli_scripts.run(str(written(tmp_path, PLAIN)), [], compare=True)  # needs none
+    (tmp_path / "micrograd").mkdir()  # beside the script, where Python finds it
+    cli_scripts.run(str(written(tmp_path, MICROGRAD)), [], compare=True)
+    assert len(compared) == 2

@@ -77,6 +77,15 @@ def test_the_shell_lines_of_the_readme_are_those_that_ci_runs():
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
+def test_the_readme_is_a_front_page_and_its_commands_exist():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    told = re.findall(r"`minigrad ([a-z]\w*)[^`]*`", text)
+    assert {"doctor", "lab", "play", "train"} <= set(told)
+    for name in set(told):
+        assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0, name
+
+
 @pytest.fixture(scope="module")
 def generate():
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")

@@ -223,6 +223,35 @@ def test_what_cannot_be_compiled_runs_as_it_is_and_says_why(capsys):
     assert history.loss < history.losses[0]
 
 
+class Counting(Table):
+    """It changes what it reads, as no program does."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0.0
+
+    def __call__(self, index):
+        self.calls += 1.0
+        return self.rows[index] * (1.0 + 0.0 * self.calls)
+
+
+class OwnStep(optim.SGD):
+    def step(self):
+        super().step()
+
+
+@pytest.mark.filterwarnings("ignore:.*runs uncompiled")
+def test_steps_that_a_compiled_training_takes_uncompiled_are_called_that(capsys):
+    history = minigrad.fit(Counting(), [0, 1], [1.0, -1.0], "mse", steps=30, progress=False)
+    assert "not compiled: " in history.how
+    assert "which it reads" in history.how
+    model = Table()
+    optimizer = OwnStep(model.parameters(), lr=0.1)
+    history = minigrad.fit(model, [0, 1], [1.0, -1.0], "mse", optimizer, steps=30)
+    assert history.how == "not compiled: the optimiser has a step() of its own"
+    assert history.how in said(capsys)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_ctrl_c_keeps_what_was_learned(compiled, capsys, monkeypatch):
     show = progress.Bar.update
@@ -398,3 +427,52 @@ def test_a_notebook_shows_a_bar_too(monkeypatch, capsys):
     assert '<progress value="30" max="30"' in pages[-1]
     assert "accuracy " in pages[-1]
     assert "compiled" in capsys.readouterr().out
+
+
+class Indexing:
+    """A model as one writes it by hand, for an example that is a list."""
+
+    def __init__(self):
+        self.w = Value(1.0)
+
+    def __call__(self, x):
+        return self.w * x[0]
+
+    def parameters(self):
+        yield self.w
+
+
+class Around(nn.Module):
+    def __init__(self):
+        self.net = nn.MLP(1, [1])
+
+    def __call__(self, x):
+        return self.net(x)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("make", [lambda: nn.MLP(1, [1]), lambda: nn.Neuron(1), Around, Indexing])
+def test_plain_numbers_for_a_model_that_takes_lists(make, compiled):
+    numbers = [1.0, 2.0]
+    with pytest.raises(TypeError, match=r"plain numbers.*write \[\[x\] for x in xs\]"):
+        minigrad.fit(make(), numbers, numbers, "mse", compiled=compiled, progress=False)
+    as_told = [[x] for x in numbers]
+    history = minigrad.fit(make(), as_told, numbers, "mse", steps=2, compiled=compiled)
+    assert history.steps == 2
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_other_errors_stay_as_they_are(compiled):
+    class Broken(Table):
+        def __call__(self, index):
+            return self.rows[index] + None
+
+    with pytest.raises(TypeError, match="None"):
+        minigrad.fit(Broken(), [0, 1], [1.0, 2.0], "mse", compiled=compiled, progress=False)
+
+
+@pytest.mark.parametrize("kind", [nn.MLP, Table, Indexing])
+def test_a_class_is_no_model_yet(kind):
+    words = rf"got the class {kind.__name__}; make a model of it first: model = {kind.__name__}\("
+    with pytest.raises(TypeError, match=words):
+        minigrad.fit(kind, [0, 1], [1.0, 2.0], "mse", progress=False)

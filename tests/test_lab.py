@@ -32,6 +32,7 @@ from minigrad.lab import LABS, LabError, broken, versions
 from minigrad.lab.broken import FAULTS
 from minigrad.lab.labs import LANGUAGES, PAGES, SECTIONS, language, sound
 from minigrad.lab.phrases import PHRASES
+from minigrad.lab.spanish import EXPERIMENTS
 from minigrad.lab.workspace import examine, find_folder
 
 # ---- the seven versions ------------------------------------------------------------------------
@@ -321,6 +322,9 @@ def test_the_texts_are_the_same_in_both_languages(name):
         expected = "".join(fences(english, kind))
         for word, translation in words.items():
             expected = expected.replace(word, translation)
+        for experiment, translation in EXPERIMENTS.items():  # a column, or a call
+            expected = re.sub(rf"^{experiment} +", f"{translation:<9} ", expected, flags=re.M)
+            expected = re.sub(rf"\b{experiment}\b(?=\()", translation, expected)
         assert "".join(fences(spanish, kind)) == expected
 
     def numbers(text):
@@ -370,8 +374,19 @@ def test_the_programs_of_a_spanish_lab_are_spanish(name):
             ("'should be'", "'debe ser'"),
         ):
             code = code.replace(word, translation)
+        for word, translation in EXPERIMENTS.items():
+            code = re.sub(rf"\b{word}\b", translation, code)
         assert translated_code == code
         assert max(map(len, program("es").splitlines())) <= 100
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_every_experiment_has_a_spanish_name_of_its_own(name):
+    known = LABS[name].right | sound()
+    assert set(known) <= set(EXPERIMENTS)
+    assert len(set(EXPERIMENTS.values()) - set(EXPERIMENTS)) == len(EXPERIMENTS)
+    defined = re.findall(r"^def (\w+)\(\):$", LABS[name].probe_source("es"), re.M)
+    assert {EXPERIMENTS[experiment] for experiment in LABS[name].right} <= set(defined)
 
 
 def test_a_problem_is_told_in_spanish(tmp_path):

@@ -258,3 +258,27 @@ def test_no_more_crossings_than_graphviz(graphviz, families):
         ours += len(drawings.crossing_pairs(layout(sizes, edges), edges))
         theirs += len(drawings.crossing_pairs(graphviz(sizes, edges), edges))
     assert ours <= theirs
+
+
+@pytest.mark.parametrize("boxes", [20, 60, 200])
+def test_a_long_chain_goes_on_in_rows_and_nothing_runs_through_a_box(boxes):
+    sizes = [(120.0, 30.0)] * boxes
+    edges = [(k, k + 1) for k in range(boxes - 1)]
+    long = layout(sizes, edges)
+    rows = layout(sizes, edges, wrap=1_600.0)
+    assert long.width > 1_600 >= rows.width - 60
+    tops = {corner.y for corner in rows.corners}
+    assert len(tops) == pytest.approx(long.width / 1_600, abs=2)
+    assert not drawings.overlapping_boxes(rows, sizes)
+    assert not drawings.through_boxes(rows, sizes, edges)
+    assert not drawings.crossing_pairs(rows, edges)
+    assert [corner.y for corner in rows.corners] == sorted(corner.y for corner in rows.corners)
+    for (source, target), route in zip(edges, rows.routes, strict=True):
+        assert route[0].x == rows.corners[source].x + 120
+        assert route[-1].x == rows.corners[target].x
+
+
+def test_what_has_no_narrow_place_stays_in_one_line():
+    sizes = [(300.0, 30.0)] * 48
+    edges = [(8 * k + i, 8 * k + 8 + j) for k in range(5) for i in range(8) for j in range(8)]
+    assert layout(sizes, edges, wrap=1_600.0) == layout(sizes, edges)

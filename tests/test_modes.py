@@ -247,6 +247,7 @@ def test_what_a_closed_block_has_seen_is_freed():
         with record():
             x.backward()
 
+    gc.collect()  # what other tests have left
     before = nodes_alive()
     run()
     tidying = threading.Thread(target=lambda: Value(1.0) * 2.0)  # in another thread

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import gc
+import importlib.util
 import math
 import os
 import runpy
@@ -269,6 +270,66 @@ def test_empty_and_zero_do_not_ask_for_the_pure_engine(monkeypatch, capsys, text
     # Cython may be missing here: then that is the reason that is given.
     build_settings(monkeypatch, MINIGRAD_PURE=text)
     assert "MINIGRAD_PURE" not in capsys.readouterr().err
+
+
+COMPILER = shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0])
+MODULE = """
+#include <Python.h>
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "tiny"};
+PyMODINIT_FUNC PyInit_tiny(void)
+{
+    PyObject *made = PyModule_Create(&module);
+    PyModule_AddIntConstant(made, "ANSWER", ANSWER + EXTRA);
+    return made;
+}
+"""
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler is here")
+def test_what_was_compiled_is_kept_but_never_stale(monkeypatch, tmp_path, capfd):
+    setuptools = pytest.importorskip("setuptools")
+    monkeypatch.setattr(setuptools, "setup", lambda **given: None)
+    monkeypatch.setenv("MINIGRAD_PURE", "1")  # setup.py itself has nothing to build here
+    path = Path(__file__).parent.parent / "setup.py"
+    spec = importlib.util.spec_from_file_location("minigrads_setup", path)
+    setup = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(setup)
+    monkeypatch.setattr(setup, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(setup, "WRITTEN", tmp_path / "written")
+    monkeypatch.setattr(setup, "PACKAGE", tmp_path / "package")
+    monkeypatch.setattr(setup, "header_texts", lambda: {"answer.h": header_text})
+    monkeypatch.syspath_prepend(str(path.parent / "src"))
+    source = tmp_path / "tiny.c"
+    source.write_text('#include "answer.h"\n' + MODULE)
+
+    def answer(folder, extra=0):
+        """Build into a new folder, as pip does: what it says, and whether it was compiled."""
+        extension = setuptools.Extension(
+            "tiny", [str(source)], extra_compile_args=[f"-DEXTRA={extra}"]
+        )
+        distribution = setuptools.Distribution({"name": "tiny", "ext_modules": [extension]})
+        command = setup.BuildEngine(distribution)
+        command.build_lib, command.build_temp = str(tmp_path / folder), str(tmp_path / "temp")
+        command.ensure_finalized()
+        command.run()
+        (made,) = (tmp_path / folder).glob("tiny.*")
+        program = (
+            f"import sys; sys.path.insert(0, {str(made.parent)!r}); import tiny; print(tiny.ANSWER)"
+        )
+        return int(python(program)), "tiny compiled in" in capfd.readouterr().err
+
+    header_text = "#define ANSWER 1"
+    assert answer("a") == (1, True)
+    assert answer("b") == (1, False)
+    assert answer("c", extra=10) == (11, True)  # a flag
+    header_text = "#define ANSWER 2"
+    assert answer("d", extra=10) == (12, True)  # a header, written at build time
+    times = source.stat()
+    source.write_text(source.read_text().replace("ANSWER + EXTRA", "ANSWER - EXTRA"))
+    os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert answer("e", extra=10) == (-8, True)  # a source, though its time is the same
+    assert answer("f", extra=10) == (-8, False)
+    assert len(list((tmp_path / "kept").iterdir())) == 1  # those before are gone
 
 
 def test_what_prints_the_headers_counts_among_the_sources():

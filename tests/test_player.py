@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html.parser
+import inspect
 import json
 import re
 import zlib
@@ -16,16 +17,17 @@ from hypothesis import strategies as st
 from pictures import GRAPHS, diamond, named, neuron
 
 import minigrad
-from minigrad import Value, play, to_html, view
+from minigrad import OverwriteError, Value, play, to_html, view
 from minigrad.calculus.faults import FAULTS
 from minigrad.core.names import brief, readable, width_of
+from minigrad.core.scopes import scope
 from minigrad.view.from_graph import scene_of
 from minigrad.view.player.frames import play_of, widths_of
-from minigrad.view.player.page import words
+from minigrad.view.player.page import Options, words
 
 
 def frames(root):
-    return play_of(root, scene_of(root))
+    return play_of(root, scene_of(root, limit=None))
 
 
 class Page(html.parser.HTMLParser):
@@ -212,6 +214,28 @@ def test_other_options_are_refused_in_words(options, error, words):
         play(diamond(), **options)
 
 
+@pytest.mark.parametrize("function", [play, to_html])
+def test_every_option_is_listed_where_one_is_unknown(function, tmp_path):
+    path = [tmp_path / "a.html"] if function is to_html else []
+    with pytest.raises(TypeError) as refusal:
+        function(diamond(), *path, colour=1)
+    listed = str(refusal.value).partition("the options are ")[2].rstrip(".").split(", ")
+    known = inspect.signature(function).parameters
+    taken = {name for name in known if name not in ("root", "path", "options")}
+    assert set(listed) == taken | set(Options.__annotations__)
+
+
+def test_captions_say_which_numbers_are_from_before():
+    a, b = Value(1.0, label="a"), Value(2.0, label="b")
+    root = (a * b).tanh() + b.relu()
+    assert not [unit for unit in frames(root)["units"] if "stale" in unit]
+    a.data = 10.0
+    play_now = frames(root)
+    assert [unit["name"] for unit in play_now["units"] if "stale" in unit] == ["a*b"]
+    assert "a*b is from before; run the forward pass again." in play(root).html
+    assert all({"stale", "stale some"} <= language.keys() for language in words().values())
+
+
 def test_lists_of_values():
     with pytest.raises(ValueError, match="the list is empty; give it the Values to look at"):
         play([])
@@ -266,7 +290,7 @@ def check_harmless(text, players=1):
     for name, value in page.attributes:
         assert not name.startswith("on")
         assert name not in ("src", "href", "action", "style", "background")
-        assert "javascript:" not in (value or "") or name in ("aria-label",)
+        assert "javascript:" not in (value or "") or name in ("aria-label", "data-box")
     assert not {"a", "img", "iframe", "link", "object", "form", "base"} & set(page.tags)
     return page
 
@@ -300,27 +324,54 @@ def test_operations_and_results_are_text():
         check_harmless(play(root).html)
 
 
-def test_large_graphs_get_a_still_picture():
+def test_large_graphs_get_a_folded_picture():
     x = Value(0.5, label="x")
     y = x
     for _ in range(400):
         y = (y + 1.0).tanh()
     text = play(y).html
     page = check_harmless(text)
+    assert "minigrad-player" not in page.tags
+    assert "1,201 nodes and 1,200 arrows drawn as 13 boxes and 12 arrows at first;" in text
+    assert "A click on a box, or Enter, opens and closes it." in text
+    assert text.count("data-box=") == 13  # also without a script
+    small = chain_of(100)
+    assert "With limit=201 the page steps through all of it." in play(small).html
+    assert "<minigrad-player" in play(small, limit=201).html
+
+
+def test_what_does_not_fold_gets_a_still_picture():
+    text = play(chain_of(400), fold=False).html
+    page = check_harmless(text)
     assert "script" not in page.tags
-    assert "1,201 nodes and 1,200 arrows; here are the 500 nodes nearest to the result." in text
-    assert "tabindex" not in text  # nothing to press where nothing happens
-    assert "<title>x, data 0.5, grad 0</title>" not in text  # far away, and cut
-    assert text.count("<title>") == 502  # the page's, the picture's, and one for each unit
-    still = play(y, "TB").html
-    assert still.count("<title>") == 502
+    assert "here are the 80 nodes nearest to the result." in text
+    assert "tabindex" not in text.partition("<body")[2]  # nothing to press where nothing happens
+
+
+def test_boxes_with_hostile_names_are_text():
+    for text in filter(None, HARD):
+        with scope(text):
+            first = (Value(1.0, label=text) * 2.0).tanh()
+        check_harmless(play((first + 1.0).sin(), fold=True).html)
+
+
+def chain_of(steps):
+    """A chain: two nodes a step, and a number at its beginning."""
+    y = Value(0.5, label="x")
+    for _ in range(steps):
+        y = y.tanh().sin()
+    return y
 
 
 def test_the_file_is_written_whole(tmp_path):
     target = tmp_path / "page.html"
     to_html(diamond(), target)
     assert target.read_text(encoding="utf-8") == play(diamond()).html
-    to_html(neuron(), target)
+    with pytest.raises(OverwriteError, match="page.html exists already; pass force=True"):
+        to_html(neuron(), target)
+    with pytest.raises(FileExistsError):
+        play(neuron()).save(target)
+    to_html(neuron(), target, force=True)
     assert target.read_text(encoding="utf-8") == play(neuron()).html
     with pytest.raises(FileNotFoundError):
         to_html(diamond(), tmp_path / "missing" / "page.html")

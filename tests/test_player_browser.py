@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def window(chromium, tmp_path):
         if isinstance(root, str):
             (tmp_path / "play.html").write_text(root, encoding="utf-8")
         else:
-            to_html(root, tmp_path / "play.html", **options)
+            to_html(root, tmp_path / "play.html", force=True, **options)
         return opened[-1].open(tmp_path / "play.html")
 
     yield show
@@ -532,7 +533,7 @@ def test_pinch(window):
 
 
 def test_what_happens_is_in_sight(window):
-    page = window(nn.MLP(2, [4, 4, 1], seed=1)([1.0, -2.0]))
+    page = window(nn.MLP(2, [4, 4, 1], seed=1)([1.0, -2.0]), limit=500)
     last = int(page.text("count").split("/")[1])
     inside = """([stage, units]) => {
         const frame = stage.getBoundingClientRect();
@@ -555,7 +556,7 @@ def test_hard_labels_in_the_browser(window):
     total = Value(0.0, label="start")
     for label in HARD:
         total = total + Value(1.0, label=label)
-    page = window(total)
+    page = window(total, limit=500)
     page.press("End")
     shown = page.page.eval_on_selector_all(
         ".mg-leaf ~ .mg-text:first-of-type", "all => all.map(e => e.textContent)"
@@ -618,7 +619,7 @@ def test_a_phone_that_is_turned(window):
     "make", [diamond, neuron, lambda: nn.MLP(2, [4, 4, 1], seed=1)([1.0, -2.0])]
 )
 def test_a_phone_opens_on_something_visible(window, make):
-    page = window(make(), PHONE)
+    page = window(make(), PHONE, limit=500)
     stage = page.page.locator('[data-player="stage"]').bounding_box()
     assert stage["height"] > 300
     seen = 0
@@ -854,6 +855,9 @@ def test_nothing_moves_by_itself(window):
     assert moving == 0
 
 
+HEIGHT = 500  # of a low window
+
+
 def test_a_notebook_exported_and_opened_without_a_network(chromium, tmp_path):
     """nbconvert runs a notebook that shows a Value, draw_dot and the player, and writes a page."""
     nbconvert, nbformat = oracle("nbconvert"), oracle("nbformat")
@@ -865,6 +869,9 @@ def test_a_notebook_exported_and_opened_without_a_network(chromium, tmp_path):
         source.replace("Path(__file__)", "Path('.')") + "\nroot = diamond()\nroot.backward()",
         "root",
         "draw_dot(root)",
+        # Not alike, so that they are not folded into one.
+        "from minigrad import Value, sum\nsum([Value(1.0, label=f'x{k}').exp() if k % 2 else "
+        "Value(2.0, label=f'x{k}') for k in range(60)])",
         "from minigrad import play\nplay(root)",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
@@ -872,9 +879,10 @@ def test_a_notebook_exported_and_opened_without_a_network(chromium, tmp_path):
     bundle = notebook.cells[1].outputs[0].data
     assert bundle["text/plain"] == "Value(data=-20.0)"
     assert bundle["image/svg+xml"].startswith("<svg")
+    assert bundle["text/html"].index("Value(data=-20.0)") < bundle["text/html"].index("<img")
     page, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
     (tmp_path / "notebook.html").write_text(page, encoding="utf-8")
-    context = chromium.new_context(offline=True)
+    context = chromium.new_context(offline=True, viewport={"width": 700, "height": HEIGHT})
     window = context.new_page()
     complaints = []
     window.on("pageerror", lambda error: complaints.append(str(error)))
@@ -883,6 +891,85 @@ def test_a_notebook_exported_and_opened_without_a_network(chromium, tmp_path):
     frame.wait_for_selector("main[data-ready=yes]")
     frame.click('[data-player="last"]')
     assert frame.text_content('[data-unit="0"] .mg-grad') == "grad 4"
-    assert window.locator("svg.mg").count() + window.locator("img[src^='data:image/svg']").count()
     assert complaints == []
+    drawn = window.locator("img[src^='data:image/svg']")
+    assert drawn.count() == 3  # a Value, what draw_dot returned, and a tall graph
+    for k in range(drawn.count()):
+        seen = drawn.nth(k).evaluate(
+            "i => [i.naturalWidth / i.naturalHeight, i.width / i.height, i.height, i.complete]"
+        )
+        assert seen[3]
+        assert seen[1] == pytest.approx(seen[0], rel=0.05)  # whole, and in proportion
+        assert seen[2] <= 0.9 * HEIGHT
+        box, cell = drawn.nth(k).bounding_box(), window.locator(".jp-OutputArea-output").nth(k)
+        assert box["width"] <= cell.bounding_box()["width"] + 1
     context.close()
+
+
+# ---- folded pictures -----------------------------------------------------------------------------
+
+
+def two_layers():
+    """A loss over four points on a network of seven neurons: more than one looks at whole."""
+    model = nn.MLP(3, [4, 3], activation="tanh", output="tanh", seed=1)
+    points = [[0.1 * k, 1.0, -0.5] for k in range(4)]
+    total = sum((y - 0.5) ** 2 for point in points for y in model(point))
+    total.backward()
+    return total
+
+
+def places(page):
+    """Where the boxes are that are drawn, by their ids."""
+    found = page.query_selector_all("[data-box]")
+    return {each.get_attribute("data-box"): each.bounding_box() for each in found}
+
+
+def test_a_click_opens_a_box_in_place_and_the_others_keep_their_order(window):
+    opened = window(two_layers())
+    page = opened.page
+    before = places(page)
+    name = "MLP.layer0.neuron1"
+    selector = f'[data-box="{name}"]'
+    assert page.get_attribute(selector, "aria-expanded") == "false"
+    page.click(selector)
+    assert page.get_attribute(selector, "aria-expanded") == "true"
+    assert page.locator(f"{selector} .mg-op").count() == 7  # three products, three sums, tanh
+    after = places(page)
+    assert set(after) == set(before)
+    assert after[name]["width"] > before[name]["width"]
+    for axis, size in (("x", "width"), ("y", "height")):
+        for one, other in permutations(before, 2):
+            are_siblings = one.rpartition(".")[0] == other.rpartition(".")[0]
+            is_first = before[one][axis] + before[one][size] <= before[other][axis]
+            if are_siblings and is_first:
+                assert after[one][axis] + after[one][size] <= after[other][axis] + 0.5
+    page.keyboard.press("Enter")  # it has the focus; this closes it
+    for box, place in places(page).items():
+        assert place == pytest.approx(before[box], abs=4)  # a rim around what has the focus
+
+
+def test_no_arrow_of_an_open_box_ends_beside_it(window):
+    page = window(two_layers()).page
+    for k in range(4):
+        page.click(f'[data-box="MLP.layer0.neuron{k}"]', position={"x": 15, "y": 8})
+    off = page.evaluate(
+        """() => [...document.querySelectorAll("[data-ends]")].filter((arrow) => {
+          const units = [...arrow.closest("g:not([data-ends])").parentNode.children]
+            .flatMap((g) => [...g.children]).filter((e) => e.dataset.size);
+          const target = units[arrow.dataset.ends.split(" ")[1]].getBoundingClientRect();
+          const head = arrow.querySelector(".mg-head").getBoundingClientRect();
+          return Math.abs(head.right - target.left) > 2 || head.top < target.top - 2 ||
+            head.bottom > target.bottom + 2;
+        }).length"""
+    )
+    assert off == 0
+
+
+def test_a_folded_page_in_the_dark_on_a_phone(window):
+    context = {"viewport": {"width": 400, "height": 700}, "color_scheme": "dark"}
+    page = window(two_layers(), context).page
+    paper = page.eval_on_selector(".mg-paper", "e => getComputedStyle(e).fill")
+    assert paper == "rgb(20, 24, 29)"
+    boxes = places(page)
+    first, second = boxes["MLP.layer0"], boxes["MLP.layer1"]
+    assert first["y"] + first["height"] <= second["y"]  # from top to bottom

@@ -6,16 +6,16 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from pictures import diamond, neuron, twice
+from pictures import diamond, lecture, neuron, recurrent, twice
 from programs import call_minigrad, random_program, run
 
 import minigrad
-from minigrad import Value, loss, nn, view
+from minigrad import Value, log_softmax, loss, nn, softmax, view
 from minigrad.core.graph import edges, topological_order
 from minigrad.view import scene_of
-from minigrad.view.from_graph import WALK
+from minigrad.view.from_graph import LIMIT, WALK, folded
 
 
 def training(points):
@@ -75,23 +75,20 @@ def test_order_matters_for_some_operations_only():
 
 def test_repeats_are_counted_right():
     model, total = training(40)
-    scene = scene_of(total, limit=100)
+    scene = scene_of(total, fold=True)
     order = topological_order(total)
     assert len(order) > 1000
-    assert len(scene.units) < 40
     assert sum(unit.count for unit in scene.units) == len(order)
     assert scene.notice == (
         f"{len(order):,} nodes and {len(edges(total)):,} arrows drawn as {len(scene.units)} boxes "
-        f"and {len(scene.arrows)} arrows; ×n stands for n alike."
+        "and 1 arrow; ×n stands for n alike; open=[…] opens boxes by name."
     )
-    # The weights of the first layer are six, of the second three; each has a unit of its own,
-    # apart from the inputs, of which there are forty times two, drawn for each of three neurons.
-    counts = [unit.count for unit in scene.units if not unit.op]
-    assert {6, 3, 240} <= set(counts)
-    weights = [neuron.w for layer in model.layers for neuron in layer.neurons]
-    first = [w.data for neuron in weights[:3] for w in neuron]
-    spans = {unit.count: unit.data for unit in scene.units if not unit.op}
-    assert spans[6] == (min(first), max(first))
+    boxes = [(unit.box, unit.times) for unit in scene.units]
+    assert boxes == [("MLP", 40), ("hinge", 1)]
+    inner = scene_of(total, limit=500, open=["layer0.neuron1"], is_flat=True)
+    weights = {unit.data.low for unit in inner.units if unit.label == "w1"}
+    assert model.layers[0].neurons[1].w[1].data in weights
+    assert sum(unit.count for unit in inner.units) == len(order)
 
 
 def test_the_picture_of_many_points_does_not_grow():
@@ -108,15 +105,14 @@ def test_a_long_sum_is_one_unit():
     assert sorted((unit.op, unit.count) for unit in scene.units) == [("", 1), ("", 999), ("+", 999)]
 
 
-def test_spans_are_over_all_nodes_that_a_unit_stands_for():
+def test_a_folded_result_shows_its_number_and_not_a_range():
     a = Value(1.01, label="a")
     power = a
     for _ in range(600):
         power = power * a
     unit, result = [unit for unit in scene_of(power.sqrt()).units if unit.op]
     assert unit.count == 600
-    assert unit.data.low == pytest.approx(1.01**2)
-    assert unit.data.high == pytest.approx(1.01**601)
+    assert unit.data == (power.data, power.data)
     assert result.data.low == result.data.high == pytest.approx(1.01**300.5)
 
 
@@ -130,15 +126,29 @@ def test_the_result_is_one_number():
     assert [(u.label, u.count) for u in scene_of(total).units if u.op] == [("", 599), ("out", 1)]
 
 
-@pytest.mark.parametrize("step", [lambda x, y: x - y, lambda x, y: y - x, lambda x, y: x / y])
+@pytest.mark.parametrize("step", [lambda x, y: y - x, lambda x, y: x / y])
 def test_operands_that_matter_are_never_mixed(step):
     x, y = Value(1.0, label="x"), Value(1.5, label="y")
     root = x
     for _ in range(600):
         root = step(root, y)
+    scene = scene_of(root, limit=None, open=["steps1-32"], is_flat=True)
+    assert sum(unit.count for unit in scene.units) == 602
+    opened = [unit for unit in scene.units if unit.op]
+    assert len(opened) == 32
+    assert all(unit.count == 1 and unit.is_ordered for unit in opened)
+
+
+def test_what_is_taken_away_term_by_term_is_one_unit():
+    x, y = Value(1.0, label="x"), Value(1.5, label="y")
+    root = x
+    for _ in range(600):
+        root = root - y
     scene = scene_of(root)
-    assert scene.notice.startswith("602 nodes and 1,200 arrows; here")
-    assert {unit.label for unit in scene.units} <= {"", "y"}
+    assert [(unit.label, unit.op, unit.count) for unit in scene.units] == [
+        ("x", "", 1), ("y", "", 1), ("", "-", 600),
+    ]  # fmt: skip
+    assert sorted((arrow.source, arrow.position) for arrow in scene.arrows) == [(0, 0), (1, 1)]
 
 
 def test_a_name_is_not_an_identity():
@@ -191,14 +201,25 @@ def test_a_node_without_a_name_for_its_operation():
 
 
 def test_collapsed_arrows_point_forward():
-    scene = scene_of(training(40)[1], limit=100)
+    scene = scene_of(training(40)[1], limit=100, is_flat=True)
     assert all(arrow.source < arrow.target for arrow in scene.arrows)
     assert scene.units[-1].count == 1  # the result
 
 
-def test_what_repeats_in_depth_is_cut_with_a_notice():
+def test_what_repeats_in_depth_folds_by_step():
     root = chain(1000)
-    scene = scene_of(root, limit=50)
+    scene = scene_of(root)
+    assert [unit.box for unit in scene.units][:2] == ["steps1-32", "steps33-64"]
+    assert sum(unit.count for unit in scene.units) == 3001
+    assert [(a.source, a.target) for a in scene.arrows] == [(k, k + 1) for k in range(31)]
+    assert scene.units[-1].data == (root.data, root.data)
+    one = scene_of(root, open=["steps1-32.step2"], is_flat=True)
+    assert [unit.op for unit in one.units if unit.op] == ["+", "tanh"]
+
+
+def test_what_does_not_fold_is_cut_with_a_notice():
+    root = chain(1000)
+    scene = scene_of(root, limit=50, fold=False)
     assert len(scene.units) == 50
     assert scene.notice == (
         "3,001 nodes and 3,000 arrows; here are the 50 nodes nearest to the result."
@@ -211,7 +232,7 @@ def test_a_graph_beyond_measure_is_not_walked():
     root = chain(WALK)  # three nodes a step
     scene = scene_of(root)
     assert scene.notice.startswith(f"More than {WALK:,} nodes")
-    assert len(scene.units) == 500
+    assert len(scene.units) == 80
     # A look gives each number a leaf of its own; far from the result nobody has looked.
     far = root
     for _ in range(2 * WALK - 1):
@@ -245,8 +266,204 @@ def test_labelled_and_unlabelled_are_not_mixed():
     total = terms[0]
     for term in terms[1:]:
         total = total + term
-    labels = sorted(unit.label for unit in scene_of(total).units if not unit.op)
+    scene = scene_of(total, open=["dot"], is_flat=True)
+    labels = sorted(unit.label for unit in scene.units if not unit.op)
     assert labels == ["", "", "", "w"]  # two kinds of factors, and the 2.0 of each
+
+
+# ---- boxes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("points", [4, 100])
+def test_the_lectures_loss_is_nine_neurons_whoever_wrote_them(points):
+    root = lecture(points)
+    scene = scene_of(root)
+    neurons = [unit for unit in scene.units if unit.box]
+    assert len(scene.units) <= 80
+    assert [unit.times for unit in neurons] == [points] * 9
+    assert sum(unit.count for unit in scene.units) == len(topological_order(root))
+    assert scene.units[-1].data == (root.data, root.data)
+    if points == 4:
+        assert len(topological_order(root)) == 398
+        assert len(scene.arrows) == 16 + 4 + 5
+
+
+def test_layers_and_neurons_are_boxes_in_boxes():
+    model = nn.MLP(3, [4, 4, 1], activation="tanh", output="tanh", seed=1)
+    root = loss.mse([model([0.1 * k, 1.0, -0.5]) for k in range(4)], [1.0, -1.0, -1.0, 1.0])
+    (mlp,) = [unit for unit in scene_of(root).units if unit.inside]
+    layers = [unit for unit in mlp.inside.units if unit.box]
+    assert [unit.box for unit in layers] == ["MLP.layer0", "MLP.layer1", "MLP.layer2"]
+    assert [unit.box for unit in layers[0].inside.units] == [
+        f"MLP.layer0.neuron{k}" for k in range(4)
+    ]
+    ports = [unit.label for unit in layers[1].inside.units if unit.is_port]
+    assert ports == [f"neuron{k}" for k in range(4)]
+    everything = scene_of(root, limit=None, open=["MLP", "layer0", "neuron0"]).everything()
+    assert sum(unit.count for unit in everything) == len(topological_order(root))
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=30)
+def test_folded_counts_are_of_distinct_nodes_and_arrows_are_edges(seed, is_open):
+    program = random_program(seed)
+    root = run(program, [Value(x) for x in program.inputs], call_minigrad)[-1]
+    order = topological_order(root)
+    folding, opened = folded(order, None)
+    scene = folding.scene(opened if is_open else set(), is_flat=True)
+    assert sum(unit.count for unit in scene.units) == len(order)
+    assert all(arrow.source < arrow.target for arrow in scene.arrows)
+    assert scene.units[-1].data.low == pytest.approx(root.data, nan_ok=True)
+    nested = folding.scene(opened if is_open else set())
+    assert sum(unit.count for unit in nested.everything()) == len(order)
+
+
+def test_softmax_and_logsumexp_by_hand_are_known():
+    logits = [(Value(0.1 * k, label=f"x{k}") * 2.0).tanh() for k in range(3)]
+    powers = [logit.exp() for logit in logits]
+    total = powers[0] + powers[1] + powers[2]
+    shares = [power / total for power in powers]
+    root = shares[0].log() * shares[1] * shares[2]
+    (box,) = [unit for unit in scene_of(root, fold=True).units if unit.box]
+    assert (box.label, box.count) == ("softmax", 8)
+    (box,) = [unit for unit in scene_of(total.log() * 2.0, fold=True).units if unit.box]
+    assert (box.label, box.count) == ("logsumexp", 6)
+
+
+def test_a_recurrent_network_folds_by_step_and_weights_have_one_arrow():
+    scene = scene_of(recurrent())
+    assert [unit.box for unit in scene.units if unit.box] == [f"step{k + 1}" for k in range(20)]
+    assert {unit.note for unit in scene.units if not unit.box} == {"in 20 steps"}
+    assert len(scene.arrows) == 19 + 3
+
+
+def test_small_graphs_are_whole_unless_somebody_folds_them():
+    assert scene_of(neuron()).is_complete
+    (box,) = scene_of(neuron(), fold=True).units
+    assert (box.label, box.count) == ("neuron", 10)
+
+
+@pytest.mark.parametrize("option", ["open", "fold"])
+def test_an_unknown_box_is_refused_with_those_there_are(option):
+    with pytest.raises(ValueError, match=f"{option}='layer9': there is no such box; there are neu"):
+        scene_of(lecture(), **{option: ["layer9"]})
+    with pytest.raises(ValueError, match="this graph has no boxes"):
+        scene_of(Value(1.0) * 2.0, **{option: ["layer9"]})
+
+
+def attention(size):
+    """Some numbers that look at each other, once."""
+    rows = [[Value(math.sin(size * i + j)) for j in range(size)] for i in range(size)]
+    weights = [[Value(math.cos(i - 2 * j)) for j in range(size)] for i in range(size)]
+    keys = [[minigrad.dot(w, row) for w in weights] for row in rows]
+    shares = [softmax([minigrad.dot(row, key) for key in keys]) for row in rows]
+    return minigrad.sum(
+        minigrad.dot(share, [row[j] for row in rows]) for share in shares for j in range(size)
+    )
+
+
+def test_a_box_around_everything_does_not_keep_repeats_apart():
+    """What is drawn once without a scope is drawn once in it, too."""
+    bare, _ = folded(topological_order(attention(7)), LIMIT)
+    with minigrad.scope("attention"):
+        total = attention(7)
+    inside, _ = folded(topological_order(total), LIMIT)
+    assert len(inside.kinds.members) == len(bare.kinds.members)
+    assert len(scene_of(total, fold=True).units) == 1
+    opened = scene_of(total, fold=True, open=["attention"])
+    assert len(opened.everything()) <= LIMIT
+
+
+class Each(nn.Module):
+    """A module that calls another one for each point."""
+
+    def __init__(self):
+        self.mlp = nn.MLP(2, [4, 1], seed=1)
+
+    def __call__(self, points):
+        return [self.mlp(point) for point in points]
+
+
+@pytest.mark.parametrize(("calls", "points"), [(1, 8), (3, 8), (8, 1)])
+def test_a_box_counts_the_calls_that_it_stands_for(calls, points):
+    each = Each()
+    made = [each([[float(k), float(c)] for k in range(points)]) for c in range(calls)]
+    flat = [value for found in made for value in found]
+    total = loss.mse(flat, [1.0] * len(flat))
+    folding, _ = folded(topological_order(total), LIMIT)
+    times = {name: box.times for name, box in folding.boxes.items()}
+    inside = "Each.mlp" if points > 1 else "Each"  # where the one is all of the other
+    assert times["Each"] == calls
+    assert times[inside] == times[f"{inside}.layer0.neuron2"] == calls * points
+    assert ("Each.mlp" in times) == (points > 1)
+    (unit,) = (u for u in scene_of(total, fold=True).units if u.label == "Each")
+    assert unit.many == (f"×{calls}" if calls > 1 else "")
+
+
+@pytest.mark.parametrize("target", range(4))
+def test_boxes_stand_in_the_order_in_which_they_were_made(target):
+    """Also if the loss takes another one of them first."""
+    model = nn.MLP(2, [5, 4], seed=1, activation="tanh")
+    total = loss.cross_entropy([model([1.0, 2.0])], [target])
+    folding, _ = folded(topological_order(total), LIMIT)
+    for layer, size in (("MLP.layer0", 5), ("MLP.layer1", 4)):
+        units = folding.insides(LIMIT)[layer].units
+        assert [u.label for u in units if u.box] == [f"neuron{k}" for k in range(size)]
+
+
+@pytest.mark.parametrize("option", ["open", "fold"])
+@pytest.mark.parametrize("given", [3, [True], [None]])
+def test_boxes_are_asked_for_by_name(option, given):
+    with pytest.raises(TypeError, match=f"{option}: got .*; give the names of boxes, such as"):
+        scene_of(lecture(), **{option: given})
+
+
+def test_open_is_no_switch():
+    with pytest.raises(TypeError, match="open: got bool; give the names of boxes"):
+        view.to_svg(lecture(), open=True)
+
+
+def test_what_is_asked_for_by_name_is_drawn_whatever_the_limit():
+    _, total = training(4)
+    assert len(scene_of(total, 5, open=["layer0.neuron1"]).everything()) > 5
+
+
+def test_a_cut_to_one_node():
+    assert scene_of(diamond(), 1, fold=False).notice.endswith(
+        "; here is the node nearest to the result."
+    )
+
+
+def test_numbers_from_before_are_not_shown_without_a_word():
+    a, b = Value(1.0, label="a"), Value(2.0, label="b")
+
+    def forward():
+        c = a * b
+        c.label = "c"
+        return (c - 3.0).relu()
+
+    root = forward()
+    assert not scene_of(root).notice
+    a.data, b.data = 10.0, 1.5
+    scene = scene_of(root)
+    assert scene.is_complete
+    assert scene.notice == (
+        "Data was changed after the forward pass: c is from before; run the forward pass again."
+    )
+    for drawn in (view.to_svg(root), view.to_text(root), view.draw_dot(root).source):
+        assert scene.notice in drawn.replace("&#160;", " ")
+    assert not scene_of(forward()).notice
+
+
+def test_folding_by_name():
+    root = lecture()
+    opened = scene_of(root, open=["neuron#3"])
+    assert [unit.label for unit in opened.units if unit.inside] == ["neuron#3"]
+    by_itself = scene_of(root, limit=300)
+    assert sum(unit.inside is not None for unit in by_itself.units) == 9
+    closed = scene_of(root, limit=300, fold=["neuron#2"])
+    assert [unit.label for unit in closed.units if unit.box and not unit.inside] == ["neuron#2"]
+    assert not [u for u in scene_of(root, fold=False, limit=50).units if u.box]
 
 
 # ---- text and JSON ----------------------------------------------------------------------------
@@ -285,7 +502,7 @@ def test_deep_trees_end():
 
 
 def test_notices_are_in_the_text():
-    assert view.to_text(chain(1000), limit=20).splitlines()[-1].startswith("3,001 nodes")
+    assert view.to_text(chain(1000)).splitlines()[-1].startswith("3,001 nodes")
 
 
 @pytest.mark.smoke
@@ -308,3 +525,16 @@ def test_json_holds_the_scene():
 def test_json_of_numbers_that_are_none():
     scene = json.loads(view.to_json(Value(math.inf) - Value(math.inf)))
     assert [unit["data"] for unit in scene["units"]] == [["inf"] * 2, ["inf"] * 2, ["nan"] * 2]
+
+
+def test_what_a_function_made_is_its_box():
+    logits = [Value(0.1 * k, label=f"z{k}") for k in range(4)]
+    for made, name in (
+        (softmax(logits)[1], "softmax"),
+        (log_softmax(logits)[1], "log_softmax"),
+        (loss.mse([a * 2.0 for a in logits], [1.0] * 4), "mse"),
+        (loss.cross_entropy([logits, logits[::-1]], [0, 1]), "cross_entropy"),
+    ):
+        scene = scene_of(made.log(), fold=True)
+        assert [unit.box for unit in scene.units if unit.box] == [name], name
+        assert scene.units[-1].op == "log"

@@ -189,6 +189,17 @@ def test_strict_mode_and_recording_together():
     assert len(tape) == 0
 
 
+def test_a_forward_step_does_not_tell_false_arithmetic():
+    a, b = Value(1.0, label="a"), Value(2.0, label="b")
+    product = a * b
+    a.data = 10.0
+    (step,) = forward_steps(product)
+    assert step.is_stale
+    assert str(step) == "a*b: 10*2 = 2   (from before the data of operands was changed)"
+    (again,) = forward_steps(a * b)
+    assert str(again) == "a*b: 10*2 = 20"
+
+
 def test_the_forward_pass():
     assert [str(step) for step in forward_steps(diamond())] == [
         "a*b: 2*3 = 6",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import subprocess
 import sys
@@ -167,7 +168,7 @@ def test_a_picture_with_a_notice():
     y = x
     for _ in range(2000):
         y = (y * 1.5).tanh()
-    svg = drawing(y, limit=30)
+    svg = drawing(y, limit=30, fold=False)
     assert (
         texts(svg)[-1]
         == "6,001 nodes and 6,000 arrows; here are the 30 nodes nearest to the result."
@@ -222,4 +223,23 @@ def test_mistakes(call, error, fragment):
 def test_a_value_shows_its_graph():
     root = diamond()
     bundle = root._repr_mimebundle_(include=None, exclude=None)
-    assert bundle == {"image/svg+xml": view.to_svg(root), "text/plain": "Value(data=-20.0)"}
+    assert bundle["image/svg+xml"] == view.to_svg(root)  # for a notebook as PDF, and for consoles
+    assert bundle["text/plain"] == "Value(data=-20.0)"
+    text, picture = bundle["text/html"].split("<img ")
+    assert "Value(data=-20.0)" in text  # the repr comes first
+    assert pictured(picture) == view.to_svg(root)
+    assert "max-width:100%" in picture
+    assert 'alt="Expression graph of L: 3 leaves and 4 operations."' in picture
+
+
+def pictured(html):
+    """The drawing that a piece of HTML holds."""
+    return base64.b64decode(html.split("base64,")[1].split('"')[0]).decode()
+
+
+def test_a_label_is_text_in_a_notebook_too():
+    root = Value(1.0, label='"><script>alert(1)</script>') * 2.0
+    root.label = "</div><b>&"
+    html = root._repr_mimebundle_()["text/html"]
+    assert html.count("<") == 3  # <div>, </div>, <img>
+    assert "&lt;/div&gt;&lt;b&gt;&amp;" in html

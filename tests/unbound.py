@@ -235,7 +235,7 @@ def attached(thing):
 def with_operands(thing):
     y = Value(1.0) * 2.0
     y.label = "y"
-    y._extras.operands = y._extras.partials = (thing,)
+    y._get_extras().operands = y._get_extras().partials = (thing,)
     return y
 
 

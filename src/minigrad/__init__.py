@@ -28,8 +28,10 @@ from .calculus.steps import record, steps
 from .calculus.transforms import grad, hessian, jacobian, jvp
 from .check import diagnose, gradcheck
 from .checkpoint import load_parameters, load_params, save_parameters
+from .core.labels import label_locals
 from .core.modes import no_grad, strict
 from .core.parameters import data_of, grads_of, set_data, set_grads, zero_grad
+from .core.scopes import scope
 from .errors import *  # noqa: F403 - all that can go wrong
 from .fit import fit
 from .functions import *  # noqa: F403 - every function of the op table, and those beside it
@@ -37,7 +39,7 @@ from .lab import broken
 from .scalar import Value, engine
 from .training_checkpoint import load_training, save_training
 from .version import __version__
-from .view import draw_dot, play, to_html, trace
+from .view import draw_dot, play, save, to_html, trace
 
 # What the compiler offers; it loads NumPy, so it is loaded itself when one of these is first asked
 # for. Not in __all__: a star import would load it, and `compile` would hide the built-in one.
@@ -63,6 +65,13 @@ def __getattr__(name: str) -> _Any:
     return globals()[name]
 
 
+def load_ipython_extension(shell: _Any) -> None:
+    """Give `%%doctor` to a notebook: what `%load_ext minigrad` calls."""
+    from .check.doctor import magic
+
+    magic.load(shell)
+
+
 __all__ = [
     "Value",
     "__version__",
@@ -81,6 +90,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "lab",
+    "label_locals",
     "load_parameters",
     "load_params",
     "load_training",
@@ -90,8 +100,10 @@ __all__ = [
     "optim",
     "play",
     "record",
+    "save",
     "save_parameters",
     "save_training",
+    "scope",
     "set_data",
     "set_grads",
     "steps",

@@ -14,14 +14,13 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from .core.coerce import as_float, as_list
 from .core.files import write_atomically
-from .core.names import cut, parameter_names, plural, readable, short
+from .core.names import Name, cut, parameter_names, place_name, plural, readable, short
 from .core.parameters import set_data
 from .errors import CheckpointError
-from .nn import Module
 from .scalar import Value
 
 __all__ = ["load_parameters", "load_params", "save_parameters"]
@@ -31,26 +30,38 @@ _VERSION = 1
 _LOAD_PARAMS = "load_params(target, params)"
 
 
-def save_parameters(path: str | os.PathLike[str], source: Module | Iterable[Value]) -> None:
+class Model(Protocol):
+    """What has parameters, a `Module` above all."""
+
+    def parameters(self) -> Iterable[Value]:
+        """Return them, always in the same order."""
+
+
+def save_parameters(path: str | os.PathLike[str], source: Model | Iterable[Value]) -> None:
     """Write the numbers of a module's parameters, or of a list of Values, to `path`."""
     require_path(path, "save_parameters(path, model)")
+    values = _listed(source)
     document = {
         "format": _FORMAT,
         "version": _VERSION,
         "model": _describe(source),
+        "names": _names(source, values),
         # JSON has no inf and nan; as texts they survive every reader.
-        "data": [x if math.isfinite(x) else str(x) for x in (p.data for p in _listed(source))],
+        "data": [x if math.isfinite(x) else str(x) for x in (p.data for p in values)],
     }
     write_atomically(path, json.dumps(document, allow_nan=False, indent=1) + "\n")
 
 
-def load_parameters(path: str | os.PathLike[str], target: Module | Iterable[Value]) -> None:
+def load_parameters(path: str | os.PathLike[str], target: Model | Iterable[Value]) -> None:
     """Read the numbers at `path` into a module's parameters, or into a list of Values."""
     require_path(path, "load_parameters(path, model)")
     parameters = _listed(target)
     content = Path(path).read_bytes()
+    names = _names(target, parameters)
+    # A list takes the numbers of any model: what modules call its Values does not count.
+    labels = [None if isinstance(p.label, Name) else p.label or None for p in parameters]
     try:
-        numbers = _read(content, _describe(target), len(parameters))
+        numbers = _read(content, _describe(target), names, names if _is_model(target) else labels)
     except CheckpointError as error:
         raise CheckpointError(f"{readable(path)}: {error}") from None
     set_data(parameters, numbers)
@@ -126,19 +137,43 @@ def _few(names: list[str]) -> str:
     return f"{shown}, …" if len(names) > 3 else shown or "none"
 
 
-def _listed(source: Module | Iterable[Value]) -> Sequence[Value]:
-    values = list(source.parameters() if isinstance(source, Module) else source)
+def _listed(source: Any) -> Sequence[Value]:
+    values = list(source.parameters() if _is_model(source) else source)
     for value in values:
         if not isinstance(value, Value):
             raise TypeError(f"parameters are Values, got {type(value).__name__} among them.")
     return values
 
 
-def _describe(source: Module | Iterable[Value]) -> str:
-    """Return the text that two models must have in common; none for those that have no text."""
-    if isinstance(source, Module) and type(source).__repr__ is not object.__repr__:
-        return repr(source)
-    return ""
+def _is_model(source: Any) -> bool:
+    return callable(getattr(source, "parameters", None))
+
+
+def _names(source: Any, values: Sequence[Value]) -> list[str]:
+    """Return the names of a model's parameters; of a list, labels, or places where are none."""
+    if hasattr(source, "named_parameters"):
+        return [name for name, _ in source.named_parameters()]
+    return parameter_names(values)
+
+
+def _describe(source: Any) -> str:
+    """Return the text that two models must have in common; none for those that have no text.
+
+    One that tells the numbers of the parameters, as that of a dataclass, changes with them.
+    """
+    kind: Any = type(source)
+    if not _is_model(source) or kind.__repr__ in (object.__repr__, counted):
+        return ""
+    text = repr(source)
+    return "" if any(repr(value) in text for value in source.parameters()) else text
+
+
+def counted(model: Any) -> str:
+    """Return the text of a module that has none of its own: its class, and how large it is."""
+    try:
+        return f"{type(model).__name__}({plural(len(list(model.parameters())), 'parameter')})"
+    except Exception:  # not all of it is there yet, as in its __init__; a repr is for looking
+        return f"{type(model).__name__}(…)"
 
 
 def _brief(text: str) -> str:
@@ -151,7 +186,9 @@ def require_path(path: Any, call: str) -> None:
         raise TypeError(f"{call}: got {type(path).__name__} as the path; the path comes first.")
 
 
-def _read(content: bytes, expected: str, count: int) -> list[float]:
+def _read(
+    content: bytes, expected: str, names: list[str], wanted: Sequence[str | None]
+) -> list[float]:
     """Return the numbers of a file if all of it is as it should be."""
     try:
         document: Any = json.loads(
@@ -175,17 +212,64 @@ def _read(content: bytes, expected: str, count: int) -> list[float]:
         raise CheckpointError("'model' is not a text; the file is damaged.")
     if not isinstance(data, list) or not all(map(_is_saved_number, data)):
         raise CheckpointError("'data' is not a list of numbers; the file is damaged.")
-    if model and expected and model != expected:
+    saved = document.get("names", list(map(place_name, range(len(data)))))
+    if not isinstance(saved, list) or not all(isinstance(name, str) for name in saved):
+        raise CheckpointError("'names' is not a list of texts; the file is damaged.")
+    if len(saved) != len(data):
         raise CheckpointError(
-            f"saved from another model, {_brief(model)}, than {_brief(expected)}. Build "
+            f"{plural(len(saved), 'name')} for {plural(len(data), 'number')}; the file is damaged."
+        )
+    if model and expected and model != expected:
+        differs = "names" in document and saved != names
+        where = f": {_difference(saved, names)}" if differs else ""
+        raise CheckpointError(
+            f"saved from another model, {_brief(model)}, than {_brief(expected)}{where}. Build "
             "the same one, or pass a list of Values to load the numbers regardless."
         )
-    if len(data) != count:
-        raise CheckpointError(
-            f"holds {len(data)} parameters, but the model has {count}. "
-            "Build the model with the sizes it was saved with."
-        )
+    require_names(saved, names, wanted)
     return [float(x) for x in data]
+
+
+def require_names(
+    saved: list[str], names: list[str], wanted: Sequence[str | None] | None = None
+) -> None:
+    """Refuse the parameters of a file if they have other names, or another order, than a model's.
+
+    Any will do where None is `wanted`; one that was saved without a name, by its place, does.
+    """
+    checked = names if wanted is None else wanted
+    if len(saved) == len(names) and all(
+        name in (None, one) or one == place_name(k)
+        for k, (one, name) in enumerate(zip(saved, checked, strict=True))
+    ):
+        return
+    same = set(saved) == set(names)
+    remedy = (
+        "Give the parameters in the order they were saved in."
+        if same
+        else "Build the model with the sizes and the labels it was saved with."
+    )
+    raise CheckpointError(f"{_difference(saved, names)}. {remedy}")
+
+
+def _difference(saved: list[str], names: list[str]) -> str:
+    """Say by name how the parameters of a file and those of a model differ."""
+    for these, those, where in (
+        (saved, set(names), "in the file but not in the model"),
+        (names, set(saved), "in the model but not in the file"),
+    ):
+        only = [name for name in these if name not in those]
+        if only:
+            more = f", like {len(only) - 1:,} more" if len(only) > 1 else ""
+            return (
+                f"parameter '{short(only[0])}' is {where}{more}; the file has "
+                f"{plural(len(saved), 'parameter')}, the model {len(names):,}"
+            )
+    k = next(k for k, name in enumerate(names) if saved[k] != name)
+    return (
+        f"parameter '{short(names[k])}' is number {saved.index(names[k])} in the file but number "
+        f"{k} in the model"
+    )
 
 
 def _is_saved_number(x: object) -> bool:

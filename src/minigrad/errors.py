@@ -13,6 +13,7 @@ __all__ = [
     "MinigradError",
     "NonFiniteError",
     "NotDifferentiableError",
+    "OverwriteError",
     "StaleDataError",
     "TraceError",
 ]
@@ -60,6 +61,10 @@ class CheckpointError(MinigradError, ValueError):
 
 class ExpressionError(MinigradError, ValueError):
     """A text is not an expression, or names something that has no value."""
+
+
+class OverwriteError(MinigradError, FileExistsError):
+    """A file is there already, and nobody has said that it may be overwritten."""
 
 
 class GraphvizMissingError(MinigradError, RuntimeError):

@@ -2,7 +2,8 @@
 
     history = minigrad.fit(model, xs, ys, loss="hinge")
 
-It stands for this loop, whose numbers it gives (`test_fit` compares them):
+It stands for this loop, whose numbers it gives (`test_fit` compares them) for models without state
+or randomness of their own:
 
     for step in range(steps):
         total = loss.hinge([model(x) for x in xs], ys)
@@ -93,13 +94,17 @@ def fit(
         way = _chosen_way(task, compiled)
         started = perf_counter()
         try:
-            way = _begin(task, way, history, bar)
+            try:
+                way = _begin(task, way, history, bar)
+            except (TypeError, ValueError):
+                _refuse_plain_numbers(task)
+                raise
             _go_on(task, way, history, bar)
         except KeyboardInterrupt:
             taken = plural(history.steps, "step")
             history.stopped = f"interrupted after {taken}, and what was learned is kept"
         history.seconds = perf_counter() - started
-        history.how = way.words
+        history.how = way.words(history.steps)
         _conclude(task, way, history)
         if history.stopped and progress:
             bar.say(f"fit: {history.stopped}")
@@ -138,7 +143,7 @@ class _Task(NamedTuple):
 class _Way(NamedTuple):
     """A way to take steps: compiled, or one operation at a time."""
 
-    words: str
+    words: Callable[[int], str]  # how so many steps were taken
     step: Callable[[list[Any], list[Any]], float]  # returns the loss before it
     output: Callable[[Any], Any]
 
@@ -171,13 +176,16 @@ def _begin(task: _Task, way: _Way, history: History, bar: Bar) -> _Way:
     try:
         number = way.step(some.xs, some.ys)
     except TraceError as error:  # nothing has moved
-        reason = str(error).split(". ")[0].rstrip(".")
-        way = _eager(task, f"not compiled: {reason}")
+        way = _eager(task, f"not compiled: {_first_sentence(error)}")
         number = way.step(some.xs, some.ys)
     each = plural(len(some.xs), "example")
-    bar.say(f"fit: {plural(task.steps, 'step')} of {each}, {way.words}")
+    bar.say(f"fit: {plural(task.steps, 'step')} of {each}, {way.words(1)}")
     _note(number, history, bar)
     return way
+
+
+def _first_sentence(reason: object) -> str:
+    return str(reason).split(". ")[0].rstrip(".")
 
 
 def _go_on(task: _Task, way: _Way, history: History, bar: Bar) -> None:
@@ -248,7 +256,7 @@ def _eager(task: _Task, words: str) -> _Way:
         task.optimizer.step()
         return number
 
-    return _Way(words, step, task.model)
+    return _Way(lambda _: words, step, task.model)
 
 
 def _compiled(task: _Task) -> _Way:
@@ -262,7 +270,16 @@ def _compiled(task: _Task) -> _Way:
         return loss([model(x) for x in xs], ys)
 
     step = api.train_step(total, task.optimizer)
-    words = f"compiled, and run by {backend_of('auto').words}"
+    compiled = f"compiled, and run by {backend_of('auto').words}"
+
+    def words(steps: int) -> str:
+        if not step.uncompiled:
+            return compiled
+        without = f"not compiled: {_first_sentence(step.why_uncompiled)}"
+        if step.uncompiled >= steps:
+            return without
+        return f"{compiled}; {step.uncompiled:,} of {plural(steps, 'step')} {without}"
+
     return _Way(words, step, api.compile(model))
 
 
@@ -319,6 +336,27 @@ def _examples(xs: Any, ys: Any, loss: Any) -> _Examples:
     return _Examples(xs, ys)
 
 
+def _refuse_plain_numbers(task: _Task) -> None:
+    """Say how to write examples that are numbers, if it is lists of them that the model takes."""
+    x = task.data.xs[0]
+    if not isinstance(x, (int, float, Value)):
+        return
+    with no_grad():
+        try:
+            task.model(x)
+        except (TypeError, ValueError):
+            try:
+                task.model([x])
+            except Exception:
+                return  # it is something else, which the first error tells
+        else:
+            return
+    raise TypeError(
+        "fit(model, xs, ys): the examples are plain numbers, and the model takes lists of them; "
+        "write [[x] for x in xs]."
+    ) from None
+
+
 def _class_of(y: Any) -> int:
     if isinstance(y, float) and y.is_integer():
         return int(y)
@@ -367,12 +405,17 @@ def _fitting(output: Any, one: bool, loss: str) -> Any:
 
 
 def _optimizer_of(optimizer: Any, model: Any) -> Optimizer:
+    if isinstance(model, type):
+        raise TypeError(
+            f"fit(model, …): got the class {model.__name__}; make a model of it first: "
+            f"model = {model.__name__}(…)."
+        )
     if not callable(getattr(model, "parameters", None)) or not callable(model):
         raise TypeError(
             f"fit(model, …): got {type(model).__name__}; give something to call with an example "
             "that has parameters(), such as nn.MLP(2, [16, 1]) or a Module of your own."
         )
-    parameters = model.parameters()
+    parameters = list(model.parameters())
     if isinstance(optimizer, Optimizer):
         mine = set(map(id, parameters))
         if not any(id(each) in mine for each in optimizer.parameters):

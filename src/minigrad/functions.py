@@ -14,10 +14,11 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 from .core.coerce import as_float, as_list
+from .core.node import clock
 from .core.observers import tracer
 from .core.ops import OPS, TABLE
 from .maths import floats as ieee
-from .scalar import Value, apply, select
+from .scalar import Value, apply, end_call, select
 
 
 class _Function(Protocol):
@@ -171,9 +172,11 @@ def _composite(name: str, xs: Iterable[Any]) -> list[Any]:
     for x in xs:
         if not isinstance(x, Value):
             as_float(x, name)  # or its parts would complain, by names that nobody knows
+    start = clock.tick()
     results: list[Any] = OPS[name].value(VALUES, *xs)
     if any(isinstance(x, Value) for x in xs):
-        return [y if isinstance(y, Value) else Value(y) for y in results]
+        results = [y if isinstance(y, Value) else Value(y) for y in results]
+        end_call(results, name, start)
     return results
 
 

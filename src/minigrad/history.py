@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
+from .core.display import paragraph, table
 from .core.names import plural
 from .scalar import Value
 
@@ -87,10 +87,7 @@ class History:
 
     def _repr_html_(self) -> str:
         head, *rows = self._cells()
-        heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        return f"<p>{escape(self._headline())}</p><table><tr>{heads}</tr>{body}</table>"
+        return paragraph(self._headline()) + table(head, rows, right=range(len(head)))
 
     # ---- in pictures ----------------------------------------------------------------------------
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .core.coerce import as_list, is_nested
+from .core.node import clock
 from .functions import logsumexp, mean, relu, softplus, take
 from .functions import sum as sum_of
-from .scalar import Value
+from .scalar import Value, end_call
 
 __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "l2", "mse"]
 
@@ -115,12 +116,15 @@ def _average(
         )
     if not predictions:
         raise ValueError(f"{name}: no predictions; give at least one.")
+    start = clock.tick()
     try:
-        return mean([one(p, t) for p, t in zip(predictions, targets, strict=True)])
+        result = mean([one(p, t) for p, t in zip(predictions, targets, strict=True)])
     except TypeError:
         _refuse_nested(name, "predictions", predictions)
         _refuse_nested(name, "targets", targets)
         raise
+    end_call(result, name, start)  # a box of its own in pictures
+    return result
 
 
 def _refuse_nested(name: str, what: str, xs: list[Any]) -> None:

@@ -7,14 +7,16 @@ through and explained. Inputs may be Values or plain numbers.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from .core.coerce import as_list, is_nested
-from .core.parameters import zero_grad
+from .core.node import clock
 from .functions import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
-from .scalar import Value
+from .modules import Module, notes_its_scope
+from .scalar import Value, end_call
 
 __all__ = ["ACTIVATIONS", "MLP", "Layer", "Module", "Neuron"]
 
@@ -31,16 +33,12 @@ ACTIVATIONS: dict[str, tuple[str, Callable[[Value], Value]]] = {
 }
 
 
-class Module:
-    """Anything with parameters."""
-
-    def zero_grad(self) -> None:
-        """Set `.grad` of all parameters to zero."""
-        zero_grad(self.parameters())
-
-    def parameters(self) -> list[Value]:
-        """Return the Values that training may change, always in the same order."""
-        return []
+# The same functions as methods, which need not ask what they are given.
+_METHODS: dict[Any, Callable[[Value], Value]] = {
+    function: getattr(Value, name)
+    for name, (_, function) in ACTIVATIONS.items()
+    if hasattr(Value, name)
+}
 
 
 class Neuron(Module):
@@ -65,12 +63,21 @@ class Neuron(Module):
         self.nonlin = nonlin and activation != "linear"
         self.activation = activation if nonlin else "linear"
 
+    @notes_its_scope
     def __call__(self, x: Sequence[Any]) -> Value:
-        x = _point(x, len(self.w), "Neuron")
+        count = len(self.w)
+        if not (type(x) is tuple and len(x) == count and count and type(x[0]) in _SINGLE):
+            x = _point(x, count, "Neuron")  # those that a layer gives were looked at
+        start = clock.tick()
         total = self.b
         for weight, value in zip(self.w, x, strict=True):
             total = total + weight * value
-        return ACTIVATIONS[self.activation][1](total)
+        activation = ACTIVATIONS[self.activation][1]
+        if type(total) is Value:
+            activation = _METHODS.get(activation, activation)
+        result = activation(total)
+        end_call(result, self._scope_name or "Neuron", start, x)
+        return result
 
     def parameters(self) -> list[Value]:
         """Return the weights, then the bias."""
@@ -87,9 +94,12 @@ class Layer(Module):
         _require_sizes([nin, nout], "Layer(nin, nout)")
         self.neurons = [Neuron(nin, **neuron_options) for _ in range(nout)]
 
+    @notes_its_scope
     def __call__(self, x: Sequence[Any]) -> Any:
         x = _point(x, len(self.neurons[0].w), "Layer")
+        start = clock.tick()
         outputs = [neuron(x) for neuron in self.neurons]
+        end_call(outputs, self._scope_name or "Layer", start, x)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def parameters(self) -> list[Value]:
@@ -98,6 +108,10 @@ class Layer(Module):
 
     def __repr__(self) -> str:
         return f"Layer of [{', '.join(map(repr, self.neurons))}]"
+
+    def _told(self) -> str:
+        kinds = Counter(map(repr, self.neurons))
+        return ", ".join(f"{count} × {kind}" for kind, count in kinds.items())
 
 
 class MLP(Module):
@@ -137,12 +151,15 @@ class MLP(Module):
             for k, (size, following) in enumerate(pairwise(sizes))
         ]
 
+    @notes_its_scope
     def __call__(self, x: Sequence[Any]) -> Any:
         outputs: Any = _point(x, len(self.layers[0].neurons[0].w), "MLP")
+        inputs, start = outputs, clock.tick()
         for k, layer in enumerate(self.layers):
             if k and isinstance(outputs, Value):  # the layer before has one neuron
                 outputs = [outputs]
             outputs = layer(outputs)
+        end_call(outputs, self._scope_name or "MLP", start, inputs)
         return outputs
 
     def parameters(self) -> list[Value]:
@@ -153,9 +170,15 @@ class MLP(Module):
         return f"MLP of [{', '.join(map(repr, self.layers))}]"
 
 
-def _point(x: Any, count: int, model: str) -> list[Any]:
-    """Return the inputs of a model as a list: so many numbers, of one point."""
-    found = as_list(x, f"{model}(x)")
+_SINGLE = frozenset([Value, float, int])  # what inputs nearly always are
+
+
+def _point(x: Any, count: int, model: str) -> tuple[Any, ...]:
+    """Return the inputs of a model: so many numbers, of one point."""
+    kind = type(x)
+    found = tuple(x) if kind is tuple or kind is list else tuple(as_list(x, f"{model}(x)"))
+    if len(found) == count and count and type(found[0]) in _SINGLE:
+        return found
     if found and is_nested(found[0]):
         raise TypeError(
             f"{model}(x): got a list of {len(found)} points; it takes one at a time: "

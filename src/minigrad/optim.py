@@ -17,6 +17,8 @@ from typing import Any, Protocol, TypeAlias
 
 from .codegen.formula import Formula, Rule, formula_of
 from .core.coerce import as_float, as_list
+from .core.display import paragraph, table
+from .core.names import plural
 from .core.parameters import as_numbers, data_of, grads_of, set_grads, write_data, zero_grad, zeros
 from .core.writeback import defer, flush_writebacks
 from .scalar import Value
@@ -126,6 +128,25 @@ class Optimizer:
             rate = as_float(rate, "lr")
             _require("lr", rate, rate >= 0.0 and isfinite(rate), "a finite number from 0 on")
         self._lr = rate
+
+    def _told(self) -> dict[str, str]:
+        """Say what it was made with, by name; a schedule by how it was made."""
+        rate = vars(self).get("_lr")
+        made = {name: thing for name, thing in vars(self).items() if not name.startswith("_")}
+        made.pop("parameters", None)
+        shown = getattr(rate, "__qualname__", None) or repr(rate)
+        return {"lr": shown, **{name: repr(thing) for name, thing in made.items()}}
+
+    def __repr__(self) -> str:
+        count = plural(len(vars(self).get("parameters", ())), "parameter")
+        made = ", ".join(f"{name}={text}" for name, text in self._told().items())
+        taken = plural(vars(self).get("_steps", 0), "step")
+        return f"<{type(self).__name__} of {count}: {made}; {taken} taken>"
+
+    def _repr_html_(self) -> str:
+        count, taken = plural(len(self.parameters), "parameter"), plural(self.steps, "step")
+        head = paragraph(f"{type(self).__name__} of {count}, {taken} taken")
+        return head + table(("setting", "value"), self._told().items())
 
     def zero_grad(self) -> None:
         """Set `.grad` of all parameters to zero."""
@@ -328,24 +349,30 @@ def built_in() -> list[Formula]:
 def linear(start: float, end: float, steps: int) -> Schedule:
     """Go from `start` to `end` in a straight line over `steps` steps, and stay there."""
     _require_steps(steps)
-    return lambda t: start + (end - start) * min(t / steps, 1.0)
+    made = f"linear({start}, {end}, {steps})"
+    return _named(made, lambda t: start + (end - start) * min(t / steps, 1.0))
 
 
 def cosine(start: float, end: float, steps: int) -> Schedule:
     """Go from `start` to `end` along half a cosine over `steps` steps, and stay there."""
     _require_steps(steps)
-    return lambda t: end + (start - end) * 0.5 * (1.0 + cos(pi * min(t / steps, 1.0)))
+
+    def follow(t: int) -> float:
+        return end + (start - end) * 0.5 * (1.0 + cos(pi * min(t / steps, 1.0)))
+
+    return _named(f"cosine({start}, {end}, {steps})", follow)
 
 
 def exponential(start: float, factor: float) -> Schedule:
     """Multiply by `factor` after every step."""
-    return lambda t: start * factor**t
+    return _named(f"exponential({start}, {factor})", lambda t: start * factor**t)
 
 
 def stepwise(start: float, factor: float, every: int) -> Schedule:
     """Multiply by `factor` after every `every` steps."""
     _require_steps(every)
-    return lambda t: start * factor ** (t // every)
+    made = f"stepwise({start}, {factor}, {every})"
+    return _named(made, lambda t: start * factor ** (t // every))
 
 
 def warmup(schedule: float | Schedule, steps: int) -> Schedule:
@@ -357,7 +384,14 @@ def warmup(schedule: float | Schedule, steps: int) -> Schedule:
         rate = schedule(begun) if callable(schedule) else schedule
         return rate * (t + 1) / steps if t < steps else rate
 
-    return follow
+    first = getattr(schedule, "__qualname__", schedule)
+    return _named(f"warmup({first}, {steps})", follow)
+
+
+def _named(made: str, schedule: Schedule) -> Schedule:
+    """Have a schedule say how it was made: where it is printed, and so is its optimiser."""
+    schedule.__qualname__ = schedule.__name__ = made
+    return schedule
 
 
 # ---- clipping ------------------------------------------------------------------------------

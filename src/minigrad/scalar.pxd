@@ -3,7 +3,7 @@
 cimport cython
 cimport minigrad_codes as codes
 
-from .core.node cimport Node, Extras, _this_thread
+from .core.node cimport Clock, Node, Extras, Scope, _this_thread
 
 ctypedef double (*value_rule1)(object, double) noexcept
 ctypedef double (*value_rule2)(object, double, double) noexcept
@@ -26,7 +26,8 @@ cdef extern from "nodes/slab.h":
     void track(object node)
     void track_like(object node, object operand)
 
-cdef int HAS_EXTRAS
+cdef int STAMP, STAMPS, UNSTAMPED, _DEEPEST
+cdef Clock clock
 cdef dict open_blocks
 cdef list writebacks
 cdef object ieee
@@ -68,6 +69,12 @@ cdef object _with_value_or_number(int code, Value a, object b)
 
 @cython.locals(recorder=Recorder)
 cdef object _observe(Value node)
+
+@cython.locals(scope=Scope, recorder=Recorder)
+cpdef object end_call(object result, object name, long long start, object inputs=*)
+
+@cython.locals(node=Value, extras=Extras, age="long long")
+cdef object _note_call(object result, tuple calls, long long start, long long end, int depth)
 
 @cython.locals(operand=Value)
 cdef object _follow(Value node, operands)

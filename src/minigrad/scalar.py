@@ -28,9 +28,10 @@ from .core.blocks import open_blocks
 from .core.coerce import as_float, as_list, is_number, refuse_operand
 from .core.flow import is_flowing
 from .core.modes import is_recording, of_a_node
-from .core.node import HAS_EXTRAS, Extras, Node, as_operands
+from .core.node import STAMP, STAMPS, UNSTAMPED, Extras, Node, Scope, as_operands, clock
 from .core.observers import current_watchers, refuse_in_trace, tracer
 from .core.ops import OPS, TABLE, Op
+from .core.scopes import current_scope
 from .core.turns import in_child
 from .core.writeback import flush_writebacks, writebacks
 from .maths import floats as ieee
@@ -79,11 +80,12 @@ class Value(Node):
         self._grad = 0.0
         self._a = self._b = None
         self._da = self._db = 0.0
-        self._tag = self._mark = 0
+        self._tag = clock.stamp
+        self._mark = 0
         if _children != () or _op != "":
             source = self._made_by_hand(data, _children, _op)
         if source is not None:  # it is that node, under another name
-            self._tag = codes.WHERE
+            self._tag |= codes.WHERE
             self._a = source
             self._da = 1.0
             _follow(self, (source,))
@@ -93,6 +95,8 @@ class Value(Node):
                 self._mark = recorder.strange
             elif recorder is not None or source is not None or _children != ():
                 _observe(self)
+            else:
+                self._note_block()
         if label != "":
             self.label = label
 
@@ -118,6 +122,12 @@ class Value(Node):
                 "derivatives; give one for each child."
             )
         return None
+
+    def _note_block(self) -> None:
+        """Remember the `scope` block that this is made in."""
+        block = current_scope()
+        if block is not None:
+            self._get_notes().block = block
 
     # ---- backward ---------------------------------------------------------------------------
 
@@ -468,7 +478,7 @@ def _node(
     node._data = data
     node._da = da
     node._db = db
-    node._tag = code
+    node._tag = code | clock.stamp
     if extras is not None:
         node._attach(extras)
     if open_blocks:
@@ -666,6 +676,44 @@ def _compared(kind: str, a: Any, b: Any) -> bool:
     return reader.compared(kind, a, b)  # type: ignore[no-any-return]
 
 
+# ---- calls of modules; see scopes.py ------------------------------------------------------------
+
+_DEEPEST = 8  # containers in containers that a call may return and is looked for Values
+
+
+def end_call(result: Any, name: str, start: int, inputs: tuple[Any, ...] = ()) -> None:
+    """Note on what a call returned, a Value or a container of them, that it comes from this call.
+
+    It began at `start`, which is `clock.tick()`. Not on what was there before, nor in a trace or
+    inside `no_grad()`, where nothing has a history.
+    """
+    recorder = _recorder
+    if recorder is not None and recorder.thread == _this_thread():
+        return
+    scope = Scope(name, start)
+    scope.end = clock.count
+    scope.inputs = inputs
+    clock.tick()
+    _note_call(result, (scope,), scope.start, scope.end, 0)
+
+
+def _note_call(result: Any, calls: tuple[Scope], start: int, end: int, depth: int) -> None:
+    if isinstance(result, Value):
+        node = result
+        age = (node._tag // STAMP - start) & (STAMPS - 1)
+        if node._tag & UNSTAMPED and age <= end - start:
+            if node._extras is None:
+                node._extras = Extras()
+            extras = node._extras
+            extras.calls = extras.calls + calls if extras.calls else calls
+    elif depth < _DEEPEST:
+        if isinstance(result, dict):
+            result = list(result.values())
+        if isinstance(result, (list, tuple)):
+            for each in result:
+                _note_call(each, calls, start, end, depth + 1)
+
+
 # ---- observing new nodes ----------------------------------------------------------------------
 
 
@@ -721,16 +769,17 @@ def _observe(node: Value) -> None:
                     reader.made(node)
             return
         node._mark = recorder.strange
-    strictly, recording = of_a_node()
+    strictly, recording, scoped = of_a_node()
     if strictly:
         source = strict_checks.calling_line()
         strict_checks.check_value(node, source)
         node._get_extras().source = source
+    if scoped:
+        node._note_block()
     if not recording:
         node._a = node._b = None
-        if node._tag >= HAS_EXTRAS:
-            node._extras = None
-        node._tag = 0
+        node._extras = None
+        node._tag &= ~UNSTAMPED
 
 
 def _after_fork() -> None:

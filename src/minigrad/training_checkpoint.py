@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from .checkpoint import keyed_once, require_path
+from .checkpoint import keyed_once, require_names, require_path
 from .core import npz
 from .core.files import write_atomically
 from .core.names import cut, parameter_names, plural, readable, short
@@ -286,8 +286,7 @@ def _require_fit(
             f"saved from {short(training.optimizer)}, but the optimiser here is {kind}. Build the "
             "same one."
         )
-    if training.names != names:
-        raise CheckpointError(_difference(training.names, names))
+    require_names(training.names, names)
     for name in training.state:
         if name not in optimizer.state_names:
             raise CheckpointError(f"has the state '{short(name)}', which {kind} here has not.")
@@ -297,27 +296,6 @@ def _require_fit(
             f"{short(program_hash, 12)}: the loss is another one. To take the numbers regardless, "
             "load into the optimiser instead of the training step."
         )
-
-
-def _difference(saved: list[str], names: list[str]) -> str:
-    """Say by name how the parameters of a file and those of a model differ."""
-    for these, those, where in (
-        (saved, set(names), "in the file but not in the model"),
-        (names, set(saved), "in the model but not in the file"),
-    ):
-        only = [name for name in these if name not in those]
-        if only:
-            more = f", like {len(only) - 1:,} more" if len(only) > 1 else ""
-            return (
-                f"parameter '{short(only[0])}' is {where}{more}; the file has "
-                f"{plural(len(saved), 'parameter')}, the model {len(names):,}. Build the model "
-                "with the sizes and the labels it was saved with."
-            )
-    k = next(k for k, name in enumerate(names) if saved[k] != name)
-    return (
-        f"parameter '{short(names[k])}' is number {saved.index(names[k])} in the file but number "
-        f"{k} in the model. Give the optimiser the parameters in the order they were saved in."
-    )
 
 
 # ---- the two kinds of files: a text and vectors of float64 ------------------------------------

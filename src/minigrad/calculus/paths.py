@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.display import code, table
 from ..core.graph import operands_of, topological_order
 from ..core.names import brief, json_number, name_of, plural, short_name
 from ..core.terminal import table_of
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+_HEAD = ("path", "local derivatives", "product")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Term:
     """One path from the variable up to the result, and the product of its local derivatives."""
 
@@ -42,6 +46,9 @@ class Term:
     def path(self) -> str:
         """The way up: `a → a*b → + → *`."""
         return " → ".join(_shortened(self.nodes, short_name))
+
+    def __repr__(self) -> str:
+        return f"<Term {brief(self.product)} = {self.factors}: {self.path}>"
 
     @property
     def factors(self) -> str:
@@ -96,17 +103,22 @@ class Explanation:
         """Return the paths as a table for rich, in characters that the encoding has."""
         result = short_name(self.result) if self.result.label else "the result"
         title = f"gradient of {result} with respect to {short_name(self.variable)}"
+        footers = self._in_all()
+        rows = self._rows()
+        return table_of(_HEAD, rows, right=(1, 2), footers=footers, title=title, encoding=encoding)
+
+    def _rows(self) -> list[tuple[str, str, str]]:
         rows = [(term.path, term.factors, brief(term.product)) for term in self.terms]
         if self.rest_paths:
             rows.append((plural(self.rest_paths, "more path"), "", brief(self.rest)))
-        return table_of(
-            ("path", "local derivatives", "product"),
-            rows,
-            right=(1, 2),
-            footers=(f"{plural(self.paths, 'path')} in all", "", brief(self.gradient)),
-            title=title,
-            encoding=encoding,
-        )
+        return rows
+
+    def _in_all(self) -> tuple[str, str, str]:
+        return f"{plural(self.paths, 'path')} in all", "", brief(self.gradient)
+
+    def _repr_html_(self) -> str:
+        paths = table(_HEAD, self._rows(), right=(1, 2), footer=self._in_all())
+        return code(self.equation) + (paths if self.paths else "")
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it; a count may be too large for a float."""

@@ -18,32 +18,50 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from ..core.backward import gradients, in_turn, run_by_hand
+from ..core.display import cut_lines, table
 from ..core.flow import with_flow
 from ..core.graph import topological_order
 from ..core.names import brief, json_number, name_of, owner, short_name, spell
 from ..core.observers import watching
-from ..core.strict import same
+from ..core.strict import is_stale, same
 from ..scalar import Value
 
 T = TypeVar("T")
+LINES = 40  # of a tape's repr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Forward:
+class _Told:
+    """Something that happened to a node: its repr is the line that tells it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Forward(_Told):
     """One step of the forward pass: an operation got its value."""
 
     node: Value
     op: str
     operands: tuple[Value, ...]
     data: float
+    is_stale: bool = False  # whether operands got other data since, which would give another value
+
+    @property
+    def head(self) -> str:
+        """What is asked: all but the result."""
+        numbers = spell(self.node, [brief(operand.data) for operand in self.operands])
+        return f"{short_name(self.node)}: {numbers} = "
 
     def __str__(self) -> str:
-        numbers = spell(self.node, [brief(operand.data) for operand in self.operands])
-        return f"{short_name(self.node)}: {numbers} = {brief(self.data)}"
+        mark = "   (from before the data of operands was changed)" if self.is_stale else ""
+        return f"{self.head}{brief(self.data)}{mark}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Seed:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Seed(_Told):
     """The start of a backward pass: the result's derivative with respect to itself."""
 
     node: Value
@@ -52,8 +70,8 @@ class Seed:
         return f"{owner(self.node)}.grad = 1"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Step(_Told):
     """One contribution: `node` ran its local rule and added to the grad of one of its operands."""
 
     node: Value
@@ -87,8 +105,8 @@ def _as_json(thing: Any) -> Any:
     return json_number(thing) if isinstance(thing, float) else thing
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Kept(_Told):
     """The end of a pass: what earlier passes had left in a grad was added back."""
 
     node: Value
@@ -104,6 +122,18 @@ class Kept:
 
 
 Event = Seed | Step | Kept
+
+
+def _cells(event: Event) -> tuple[str, ...]:
+    """Write an event for a table: whose grad, before, what is added, after, by whom."""
+    if isinstance(event, Seed):
+        return owner(event.node), "0", "1", "1", "the start"
+    node, by = (
+        (event.operand, owner(event.node))
+        if isinstance(event, Step)
+        else (event.node, "earlier passes")
+    )
+    return owner(node), *map(brief, (event.before, event.contribution, event.after)), by
 
 
 class PassRecord:
@@ -132,6 +162,15 @@ class PassRecord:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        if not self.events:
+            return "<PassRecord: no backward pass yet>"
+        return "\n".join(cut_lines(list(map(str, self.events)), LINES, "print(tape)"))
+
+    def _repr_html_(self) -> str:
+        heads = ("grad of", "before", "added", "after", "by")
+        return table(heads, map(_cells, self.events), right=(1, 2, 3))
 
     # What the engine tells, see observers.Watcher.
 
@@ -168,14 +207,16 @@ class PassRecord:
             self.events.append(Kept(node, node.grad, grad, node.grad + grad))
 
 
-def record() -> watching:
+class record(watching):  # noqa: N801 - a block, as `no_grad` is
     """Record the backward passes of this block: `with record() as tape: o.backward()`.
 
     Steps that are run by hand, `o._backward()`, are recorded as well; passes that leave no trace in
     any `.grad`, as `grad()` makes them, are not. If a hand-written `_backward` raises, the tape
     ends where it raised, while every `.grad` is as it was before the pass.
     """
-    return watching(PassRecord())
+
+    def __init__(self) -> None:
+        super().__init__(PassRecord())
 
 
 def steps(root: Value, *, overwrite: bool = False) -> list[Step]:
@@ -194,7 +235,7 @@ def forward_steps(root: Value) -> list[Forward]:
     """Return the operations under `root` in the order in which their values are worked out."""
     check_root(root, "forward_steps")
     return [
-        Forward(node, node._op, node._operands, node.data)
+        Forward(node, node._op, node._operands, node.data, is_stale(node))
         for node in topological_order(root)
         if node._operands
     ]

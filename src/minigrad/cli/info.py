@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import platform
+import shutil
+import sysconfig
 from importlib import import_module, metadata
 from pathlib import Path
 
@@ -42,15 +44,32 @@ def info(as_json: AsJson = False) -> None:
     if as_json:
         facts = {name.replace(" ", "_").lower(): fact for name, fact in facts.items()}
         known = {**facts, "back_ends": _back_ends(packages)}
-        put_json({**known, "packages": packages, "foreign_package": stranger})
+        why = _why_pure() if engine() == "pure" else None
+        put_json({**known, "why_pure": why, "packages": packages, "foreign_package": stranger})
         return
     put("\n".join(f"{name}: {fact}" for name, fact in facts.items()))
-    if engine() == "pure" and not pure_is_asked():
-        put("The native engine was not built; with a C compiler, install again to have it.")
+    if engine() == "pure":
+        put(f"Why pure: {_why_pure()}")
     rows = [(name, packages[name] or "not installed", use) for name, use in PACKAGES.items()]
     put_table(("package", "version", "for"), rows)
     if stranger is not None:
         put(f"Beware: {stranger}")
+
+
+def _why_pure() -> str:
+    """Say what keeps the native engine away, as far as one can see now."""
+    if pure_is_asked():
+        return "MINIGRAD_PURE is set."
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "this Python has no global lock, which the native engine needs."
+    others = sorted(path.name for path in Path(__file__).parent.parent.glob("scalar.*.[sp][oy]*"))
+    if others:
+        return f"there is {', '.join(others)}, for another Python; install again with this one."
+    command = sysconfig.get_config_var("CC") or "cl"
+    compiler = command.split()[0]
+    if shutil.which(compiler) is None:
+        return f"no C compiler is here ({compiler}); with one, install again to have the other."
+    return f"it was not built, though {compiler} is here; pip install -v, once more, tells why."
 
 
 def _version(package: str) -> str | None:

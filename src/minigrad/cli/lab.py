@@ -17,6 +17,7 @@ from ..lab import versions as all_versions
 from ..lab import workspace as labs_folder
 from ..lab.labs import LABS
 from ..lab.phrases import say
+from ..lab.spanish import experiment
 from ..lab.workspace import Difference, LabError, Progress, checked_language
 from .options import AsJson
 from .reporting import reported
@@ -204,7 +205,9 @@ def _put_differences(shown: list[Difference], progress: Progress) -> None:
     rows = []
     for found in shown:
         numbers = (found.yours, found.right, found.as_asked)[:columns]
-        rows.append([found.experiment, found.name, *map(_spell, numbers)])
+        rows.append(
+            [experiment(found.experiment, progress.lang), found.name, *map(_spell, numbers)]
+        )
     put_table([say(progress.lang, "experiment"), "", *headings], rows, right=(1, 2, 3, 4))
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ..core.files import write_atomically
+from ..core.files import would_overwrite, write_atomically
 from ..core.names import readable
 from ..core.terminal import put
 from ..errors import ExpressionError
@@ -28,7 +28,7 @@ STANDARD_OUTPUT = Path("-")
 
 def check_new(path: Path, force: bool) -> None:
     """Refuse to overwrite a file, unless that is wanted."""
-    if path.exists() and not path.is_dir() and not force and path != STANDARD_OUTPUT:
+    if not force and path != STANDARD_OUTPUT and would_overwrite(path):
         raise ExpressionError(f"{readable(path)} exists already; add --force to overwrite it.")
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -14,13 +13,22 @@ from ..core.names import readable
 from ..core.terminal import put
 from ..errors import ExpressionError
 from ..scalar import Value
+from ..view.from_graph import LIMIT
 from .given import graph
-from .options import STANDARD_OUTPUT, Assignments, Expression, Force, check_new, write
+from .options import STANDARD_OUTPUT, Assignments, Expression, Force, write
 
 Direction = Annotated[
     str, typer.Option("--rankdir", help="LR, left to right, or TB, top to bottom.")
 ]
-KINDS = ("svg", "png", "gv", "json", "txt")
+KINDS = ("svg", "png", "dot", "gv", "json", "txt")
+Limit = Annotated[
+    int,
+    typer.Option("--limit", min=1, help="The most boxes in one picture; larger graphs are folded."),
+]
+Folded = Annotated[
+    bool | None,
+    typer.Option("--fold/--no-fold", help="Close all boxes, or make none; else as --limit asks."),
+]
 
 
 def draw(
@@ -37,6 +45,12 @@ def draw(
     ] = None,
     rankdir: Direction = "LR",
     before: Annotated[bool, typer.Option("--before", help="Before the backward pass.")] = False,
+    limit: Limit = LIMIT,
+    fold: Folded = None,
+    opened: Annotated[
+        list[str] | None,
+        typer.Option("--open", help="A box to open, by its name; repeat for more."),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Draw the graph of an expression, as a tree in the terminal or into a file."""
@@ -44,10 +58,12 @@ def draw(
     if not before:
         result.backward()
     _check_direction(rankdir)
+    parts: _Parts = {"limit": limit, "fold": fold, "open": opened or []}
+    _check_parts(result, parts)
     if output is None:
         if kind not in (None, "txt"):
             raise ExpressionError(f"--format {kind}: name a file as well: -o picture.{kind}, or -.")
-        put(view.to_text(result))
+        put(view.to_text(result, **parts))
         return
     if kind is None:
         kind = "svg" if output == STANDARD_OUTPUT else output.suffix.lower().removeprefix(".")
@@ -58,16 +74,12 @@ def draw(
             )
     elif kind not in KINDS:
         raise ExpressionError(f"--format {kind}: choose one of {', '.join(KINDS)}.")
-    if kind == "png":
-        _save_png(result, output, force)
-        return
-    writers: dict[str, Callable[[], str]] = {
-        "svg": lambda: view.to_svg(result, rankdir),
-        "gv": lambda: view.draw_dot(result, rankdir=rankdir).source,
-        "json": lambda: view.to_json(result) + "\n",
-        "txt": lambda: view.to_text(result) + "\n",
-    }
-    write(output, writers[kind], force)
+    directed = {} if kind in ("json", "txt") else {"rankdir": rankdir}
+    drawer = view.DRAWERS["dot" if kind == "gv" else kind]
+    try:
+        write(output, lambda: drawer(result, **directed, **parts), force)
+    except ImportError as error:
+        raise ExpressionError(str(error)) from None
 
 
 def play(
@@ -82,6 +94,8 @@ def play(
     open_it: Annotated[
         bool, typer.Option("--open", help="Show it in the browser afterwards.")
     ] = False,
+    limit: Limit = LIMIT,
+    fold: Folded = None,
     force: Force = False,
 ) -> None:
     """Write a page that steps through the forward and the backward pass."""
@@ -94,25 +108,26 @@ def play(
         raise ExpressionError(
             f"{readable(output)}: the player is a page; name a file that ends in .html."
         )
-    write(output, lambda: view.play(result, rankdir).html, force)
+    write(output, lambda: view.play(result, rankdir, limit=limit, fold=fold).html, force)
     if open_it and not webbrowser.open(output.resolve().as_uri()):
         raise ExpressionError(f"there is no browser to be found; open {readable(output)} in one.")
 
 
-def _save_png(result: Value, output: Path, force: bool) -> None:
-    save = getattr(view, "save", None)
-    if save is None:
-        raise ExpressionError(
-            f"{readable(output)}: this version draws no PNG; write .svg, which any browser shows."
-        )
-    if output == STANDARD_OUTPUT:
-        raise ExpressionError("-: a PNG goes into a file; name one that ends in .png.")
-    check_new(output, force)
-    try:
-        save(result, output, force=force)
-    except ImportError as error:
-        raise ExpressionError(str(error)) from None
-    put(f"wrote {readable(output)}")
+class _Parts(TypedDict):
+    """How much is drawn, and which boxes are open."""
+
+    limit: int
+    fold: bool | None
+    open: list[str]
+
+
+def _check_parts(result: Value, parts: _Parts) -> None:
+    """Refuse the name of a box that there is not, before anything is written."""
+    if parts["open"]:
+        try:
+            view.scene_of(result, **parts)
+        except ValueError as error:
+            raise ExpressionError(str(error)) from None
 
 
 def _check_direction(rankdir: str, *more: str) -> None:

@@ -73,6 +73,8 @@ def _compiled(function: Callable[..., Any], backend: str) -> Any:
 
     try:
         return function if isinstance(function, Compiled) else compile(function, backend=backend)
+    except TypeError as error:  # a generator, say
+        raise ExpressionError(str(error)) from None
     except (ValueError, RuntimeError) as error:
         raise ExpressionError(f"--{error}") from None
 
@@ -103,6 +105,10 @@ def _loaded(path: Path, name: str) -> Callable[..., Any]:
         functions = [key for key, thing in found.items() if isinstance(thing, FunctionType)]
         there = f"there are {', '.join(functions)}" if functions else "it defines none"
         raise ExpressionError(f"{readable(path)} has no function {name!r}; {there}.")
+    if isinstance(function, type):
+        raise ExpressionError(
+            f"{readable(path)}: {name} is a class; name a function, or an object with a __call__."
+        )
     return function
 
 

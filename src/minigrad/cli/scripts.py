@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -36,6 +37,7 @@ def run(
             f"{readable(path)}: there is no such file; name a Python script, after the options."
         )
     if compare:
+        _require_micrograd(path)
         _compare(script, arguments or [])
         return
     try:
@@ -58,6 +60,22 @@ def run(
 
 def _say(text: str) -> None:
     put(f"minigrad run: {text}", file=sys.stderr)
+
+
+def _require_micrograd(path: Path) -> None:
+    """Refuse to compare with a run that cannot be: of a script that needs what is not there."""
+    try:
+        replaced = scripts.prepared(path.read_bytes(), str(path)).replaced
+    except (SyntaxError, ValueError):  # which the runs will tell
+        return
+    beside = (path.resolve().parent / name for name in ("micrograd", "micrograd.py"))
+    if any(words.startswith("micrograd") for words in replaced) and not (
+        find_spec("micrograd") or any(place.exists() for place in beside)
+    ):
+        raise ExpressionError(
+            f"{readable(path)} imports micrograd, which is not installed, so there is nothing to "
+            "compare with: python -m pip install micrograd, or leave --compare out."
+        )
 
 
 def _compare(script: str, arguments: list[str]) -> None:

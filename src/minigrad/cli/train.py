@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import random
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,24 +20,19 @@ from ..nn import MLP
 from .letters import Letters
 from .options import AsJson, Force, check_new
 
-
-class Problem(Enum):
-    """What can be learned."""
-
-    moons = "moons"
-    circles = "circles"
-    spiral = "spiral"
-    xor = "xor"
-    names = "names"
-
-
+PROBLEMS = [*datasets.POINTS, "names"]
 HIDDEN = [16, 16]  # as in micrograd's demonstration
 STEPS = {"names": 500}  # where the usual number is not enough
 USUAL = 200
 
 
 def train(
-    problem: Annotated[Problem, typer.Argument(help="What to learn.")],
+    problem: Annotated[
+        str,
+        typer.Argument(
+            metavar="|".join(PROBLEMS), help="What to learn.", autocompletion=lambda: PROBLEMS
+        ),
+    ],
     steps: Annotated[
         int | None, typer.Option(min=1, help=f"{USUAL} by default, for names {STEPS['names']}.")
     ] = None,
@@ -67,7 +61,9 @@ def train(
 
     What is shown on the way goes to the standard error, results to the standard output.
     """
-    name = problem.value
+    name = problem
+    if name not in PROBLEMS:
+        raise ExpressionError(f"{name!r}: choose from {', '.join(PROBLEMS)}.")
     options = {"points": points, "noise": noise, "data": data}
     strange = ("points", "noise") if name == "names" else ("data",)
     for option in strange:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Self
 
+from ..core.display import paragraph, preformatted
 from ..optim import Optimizer
 
 
@@ -58,6 +59,17 @@ class Made:
     def _recipe(self) -> tuple[Any, ...]:
         """The arguments of `__init__`, the function first."""
         raise NotImplementedError
+
+    def _told(self) -> tuple[str, str]:
+        """What this is in a line, and what became of the function; "" before the first call."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{self._told()[0]}>"
+
+    def _repr_html_(self) -> str:
+        line, more = self._told()
+        return paragraph(line) + (preformatted(more) if more else "")
 
     def __copy__(self) -> Self:
         return self  # as functions are

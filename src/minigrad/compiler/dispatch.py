@@ -17,7 +17,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from ..core.names import is_ours
+from ..core.names import is_ours, plural
 from ..core.turns import forked
 from ..core.writeback import flush_writebacks
 from ..errors import AuditError, GuardError, TraceError
@@ -108,14 +108,31 @@ class Dispatcher:
 
     def info(self) -> CacheInfo:
         """Count calls, traces, programs, failed guards, and calls that ran as they are."""
-        programs = sum(len(ways.specs) for ways in self._cache.values())
+        programs = sum(len(ways.specs) for ways in list(self._cache.values()))
         return CacheInfo(self._calls, self._traces, programs, self._failed, self._eager)
+
+    @property
+    def has_program(self) -> bool:
+        """Whether a call has been compiled."""
+        return self._last is not None
 
     def latest(self) -> Specialization:
         """Return the specialization of the latest call."""
         if self._last is None:
             raise RuntimeError(f"{self._name} has no program yet: call it first.")
         return self._last
+
+    def __repr__(self) -> str:
+        return f"<the programs of {self._name}: {self.told()}>"
+
+    def told(self, machine: str = "") -> str:
+        """Say in half a line how its calls have fared; `machine` is another one that runs them."""
+        if self.as_is:
+            return "runs as it is"
+        if self._last is None:
+            return f"not called yet, backend {self._backend!r}"
+        info, words = self.info(), machine or self._last.backend.words
+        return f"{plural(info.programs, 'program')}, {plural(info.calls, 'call')}, run by {words}"
 
     def digest(self) -> str:
         """Return a hash of the program of the latest call; "" if there was none."""

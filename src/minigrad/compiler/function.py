@@ -22,9 +22,12 @@ from typing import Any
 import numpy as np
 
 from ..core.backward import gradients
+from ..core.display import Text
 from ..core.graph import topological_order
 from ..core.modes import in_strict, is_recording
+from ..core.names import plural
 from ..core.observers import refuse_in_trace, tracer
+from ..optim import Optimizer
 from ..scalar import Value, fused
 from .arguments.structure import Flat, flatten, lifted, shape_only
 from .backends import backend_of
@@ -64,6 +67,13 @@ class Compiled(Made):
 
     def _recipe(self) -> tuple[Any, ...]:
         return self.__wrapped__, *self._options
+
+    def _told(self) -> tuple[str, str]:
+        return f"compiled {self.__name__}: {self.dispatch.told()}", self._explained()
+
+    def _explained(self) -> str:
+        """What became of the function; "" as long as it has no program."""
+        return self.explain() if self.dispatch.as_is or self.dispatch.has_program else ""
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method, it belongs to its instance, like any function."""
@@ -210,11 +220,11 @@ class Compiled(Made):
         if backend not in ("", "jax"):
             raise ValueError(f"explain(backend={backend!r}): choose 'jax', or none.")
         if self.dispatch.as_is:
-            return self.dispatch.as_is
+            return Text(self.dispatch.as_is)
         spec = self.dispatch.latest()
         if backend:
-            return described_as_arrays(spec, self.__name__)
-        return f"{described(spec, self.__name__)}\n{self.dispatch.audit.said(spec)}"
+            return Text(described_as_arrays(spec, self.__name__))
+        return Text(f"{described(spec, self.__name__)}\n{self.dispatch.audit.said(spec)}")
 
     def cache_info(self) -> CacheInfo:
         """Count calls, traces, programs, failed guards, and calls that ran as they are."""
@@ -223,6 +233,13 @@ class Compiled(Made):
     def cache_clear(self) -> None:
         """Forget all programs."""
         self.dispatch.clear()
+
+
+def told_step(compiled: Compiled, optimizer: Optimizer, machine: str = "") -> tuple[str, str]:
+    """Say what a training step is in a line, and what became of its loss."""
+    name, taken = type(optimizer).__name__, plural(optimizer.steps, "step")
+    line = f"train_step of {compiled.__name__} with {name}, {taken} taken"
+    return f"{line}: {compiled.dispatch.told(machine)}", compiled._explained()
 
 
 def _plain(spec: Specialization, flat: Flat) -> Any:
@@ -267,6 +284,10 @@ class Bound(Made):
 
     def _recipe(self) -> tuple[Any, ...]:
         return self._compiled, self.__self__
+
+    def _told(self) -> tuple[str, str]:
+        line, more = self._compiled._told()
+        return f"{line}, as a method of {type(self.__self__).__name__}", more
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the method."""

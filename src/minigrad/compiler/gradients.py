@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..core.display import code, table
+from ..core.names import brief, cut, parameter_names, short
 from ..scalar import Value
 from .arguments.structure import Flat, restore
 from .specialization import Specialization
+
+COLUMNS = 200  # of the derivatives by the arguments, in a repr
 
 
 class Gradients(Mapping[Value, float]):
@@ -86,7 +90,17 @@ class Gradients(Mapping[Value, float]):
         self._skipped = 0
 
     def __repr__(self) -> str:
-        return f"Gradients(args={self.args!r}, parameters: {len(self.parameters)})"
+        return (
+            f"Gradients(args={cut(repr(self.args), COLUMNS)}, parameters: {len(self.parameters)})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (short(name), brief(number))
+            for name, number in zip(parameter_names(self.parameters), self.numbers, strict=True)
+        ]
+        found = code(f"by the arguments: {cut(repr(self.args), COLUMNS)}")
+        return found + (table(("by", "derivative"), rows, right=(1,)) if rows else "")
 
 
 def gradients_of(spec: Specialization, found: Any, flat: Flat) -> Gradients:

@@ -42,7 +42,7 @@ from .arguments.structure import Flat
 from .backends import backend_of
 from .callables import Made, check_optimizer
 from .dispatch import Args, Kwargs, Uncompiled
-from .function import Compiled
+from .function import Compiled, told_step
 from .machine import GuardFailed, Machine
 from .specialization import Purpose, Specialization
 from .tracing.unchanged import first_changed
@@ -67,6 +67,8 @@ class TrainStep(Made):
         self._loss = loss
         self.optimizer = optimizer
         self._options = {"backend": backend, "strict": strict, "audit": audit}
+        self.uncompiled = 0  # steps that were taken without a program
+        self.why_uncompiled = ""  # the latest of them
         self._steps = Turns()  # one at a time
         self._hand = Turns()  # numbers go from hand to hand, one at a time
         self._owner: Machine | None = None  # who has the newest numbers; None: the Values
@@ -77,6 +79,9 @@ class TrainStep(Made):
     def program_hash(self) -> str:
         """A hash of the program of the latest step; "" before the first."""
         return self.compiled.dispatch.digest()
+
+    def _told(self) -> tuple[str, str]:
+        return told_step(self.compiled, self.optimizer)
 
     def _recipe(self) -> tuple[Any, ...]:
         flush_writebacks()  # the numbers are to be in the Values, which travel with the optimiser
@@ -101,12 +106,18 @@ class TrainStep(Made):
         if first_changed(b"l", [self.optimizer.parameters], [self._parameters], 0) >= 0:
             flush_writebacks()
             self._prepare()
-        if _follows_its_rule(self.optimizer) and not in_strict():
+        if not _follows_its_rule(self.optimizer):
+            why = "the optimiser has a step() of its own"
+        elif in_strict():
+            why = "strict() looks at each operation"
+        else:
             try:
                 return self.compiled.dispatch.replay(args, kwargs, self._stepped)
-            except Uncompiled:
-                pass
-        return self._eager(args, kwargs)
+            except Uncompiled as error:
+                why = str(error) or "another thread was tracing"
+        number = self._eager(args, kwargs)
+        self.uncompiled, self.why_uncompiled = self.uncompiled + 1, why
+        return number
 
     def _eager(self, args: Args, kwargs: Kwargs) -> float:
         """The same without a program: inside strict(), or if the optimiser has its own `step`."""

@@ -57,6 +57,11 @@ class Batched(Made):
     def _recipe(self) -> tuple[Any, ...]:
         return self._given
 
+    def _told(self) -> tuple[str, str]:
+        compiled = self._compiled
+        line = f"vmap of {compiled.__name__}: {compiled.dispatch.told()}"
+        return line, compiled._explained()
+
     def __call__(self, *args: Any, threads: int | None = None, progress: bool | None = None) -> Any:
         """Return the results of all rows, an array for each result."""
         return self._run(args, False, threads, progress)[0]

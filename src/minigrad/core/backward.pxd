@@ -11,10 +11,10 @@ cdef list writebacks
 cdef bint _is_plain
 cdef unsigned long _owner
 cdef long long _epoch
-cdef int HAS_EXTRAS
+cdef int IS_SPECIAL
 
 @cython.locals(first="long long", second="long long", listed="long long", done="long long",
-               order=list, path=list, lists=list, mark="long long", has_extras=int, count=int,
+               order=list, path=list, lists=list, mark="long long", is_special=int, count=int,
                node=Node, below=Node, operand=Node, a=Node, b=Node, p=Node, q=Node,
                extras=Extras)
 cpdef list _postorder(Node root)
@@ -47,7 +47,7 @@ cdef object _run_pass(list order, bytearray buffer, list watchers, bint ends)
 cdef object _pass_back(list order, bytearray buffer)
 
 @cython.locals(node=Node, a=Node, b=Node, operand=Node, grad=double, partial=double, extras=Extras,
-               has_extras=int, flow="double *", root=Node, done="long long")
+               is_special=int, flow="double *", root=Node, done="long long")
 cdef Py_ssize_t _run_steps(list order, bytearray buffer, Py_ssize_t count, bint by_hand) except -1
 
 @cython.final

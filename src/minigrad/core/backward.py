@@ -23,7 +23,7 @@ from .blocks import open_blocks
 from .flow import is_flowing, with_flow
 from .graph import cycle_message, topological_order
 from .modes import in_strict
-from .node import HAS_EXTRAS, Gradients, Node
+from .node import IS_SPECIAL, Gradients, Node
 from .observers import current_watchers, refuse_in_trace, replaced_pass
 from .turns import PAUSE, Turns, in_child
 from .writeback import flush_writebacks, writebacks
@@ -60,14 +60,14 @@ def _run_steps(order: list[Node], buffer: Any, count: int, by_hand: bool) -> int
 
     Of the first `count` nodes; returns how many are left at a step that was written `by_hand`.
     """
-    has_extras = HAS_EXTRAS
+    is_special = IS_SPECIAL
     flow = numbers_in(buffer)
     root = order[len(order) - 1]
     done = root._mark
     for node in reversed(order if count == len(order) else order[:count]):
         count -= 1
         grad = flow[count]
-        if node._tag >= has_extras:
+        if node._tag & is_special:
             extras: Any = node._extras
             if extras.custom_backward is not None:
                 if not by_hand:
@@ -332,7 +332,7 @@ def _postorder(root: Node) -> list[Node]:  # noqa: PLR0915 - one loop, so that i
     second = first + 1
     listed = first + 2
     done = first + 3
-    has_extras = HAS_EXTRAS
+    is_special = IS_SPECIAL
     order: list[Node] = []
     count = 0  # of them
     path: list[Node] = []  # the way down from the root
@@ -340,7 +340,7 @@ def _postorder(root: Node) -> list[Node]:  # noqa: PLR0915 - one loop, so that i
     node = root
     while True:
         below = None  # an operand to go down to
-        if node._tag >= has_extras:
+        if node._tag & is_special:
             node._mark = listed
             lists.append(iter(node._links()))
             path.append(node)
@@ -374,7 +374,7 @@ def _postorder(root: Node) -> list[Node]:  # noqa: PLR0915 - one loop, so that i
                     p = b._a
                     q = b._b
                     if (
-                        b._tag < has_extras
+                        not b._tag & is_special
                         and (p is None or p._mark == done)
                         and (q is None or q._mark == done)
                     ):  # its operands are in the list: no need to go down for it alone

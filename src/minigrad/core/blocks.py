@@ -148,6 +148,9 @@ class Mode:
         # Python 3.13, in the other since. These are the blocks of which one was looked up so far.
         self._halves: list[_Block] = []
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     def _result(self) -> Any:
         """What `with … as` gives."""
         return self

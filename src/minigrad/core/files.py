@@ -48,6 +48,8 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     """Write a file, text as UTF-8: a kill at any moment leaves the old or the new one, whole."""
     name = os.fspath(path)
     data = content if isinstance(content, bytes) else content.encode()
+    if not name:
+        raise FileNotFoundError(errno.ENOENT, "the path is empty; name a file", name)
     if not os.path.basename(name):
         raise IsADirectoryError(errno.EISDIR, "this names a folder, not a file", name)
     folder = os.path.dirname(os.path.realpath(name))
@@ -67,6 +69,12 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
         if error.errno is None:
             raise
         raise OSError(error.errno, _REASONS.get(error.errno, error.strerror), name) from None
+
+
+def would_overwrite(path: str | os.PathLike[str]) -> bool:
+    """Tell whether there is a file that would be lost; a pipe or a device has nothing to lose."""
+    name = os.fspath(path)
+    return os.path.isfile(name) and _own_descriptor(name) is None
 
 
 def _mode_of(name: str) -> int | None:

@@ -6,6 +6,7 @@ from contextvars import ContextVar
 
 from .blocks import Mode, Setting, innermost
 from .observers import refuse_in_trace, tracer
+from .scopes import current_scope
 
 _no_grad: Setting = ContextVar("minigrad_no_grad", default=None)
 _strict: Setting = ContextVar("minigrad_strict", default=None)
@@ -21,11 +22,10 @@ def in_strict() -> bool:
     return bool(innermost(_strict))
 
 
-def of_a_node() -> tuple[bool, bool]:
-    """Tell what is asked at every node while any block is open: `in_strict`, `is_recording`."""
-    if _strict.get() is None:
-        return False, is_recording()
-    return in_strict(), is_recording()
+def of_a_node() -> tuple[bool, bool, bool]:
+    """Tell what is asked at every node while any block is open: strict, recording, in a scope?"""
+    strictly = _strict.get() is not None and in_strict()
+    return strictly, is_recording(), current_scope() is not None
 
 
 class no_grad(Mode):  # noqa: N801 - spelled as PyTorch's users know it

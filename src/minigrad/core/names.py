@@ -84,11 +84,27 @@ def short(text: Any, longest: int = LONGEST) -> str:
     return cut(readable(str(text)[: _MARKED * longest + 1]), longest)
 
 
+class Name(str):
+    """A label that a module gave to one of its parameters; one that a user gave is a plain text."""
+
+    __slots__ = ()
+
+
+def last_part(label: str) -> str:
+    """Shorten the label that a module gave, `layer0.neuron2.w1`, to `w1`; others stay whole."""
+    return label.rpartition(".")[2] if isinstance(label, Name) else label
+
+
 def name_of(node: Any, show: Callable[[Any], str] = readable) -> str:
-    """Call a node by its label, else by its number, by `a*b`, or by its operation."""
+    """Call a node by its label or the call of a module that returned it, else by what it is.
+
+    That is its number, its operation on labels or numbers, `a*b`, or the operation alone.
+    """
     if node.label:
         return show(node.label)
     extras = node._extras
+    if extras is not None and extras.calls:  # what modules returned: layer0.neuron2
+        return show(".".join(call.name for call in reversed(extras.calls)))
     if extras is not None and len(extras.operands) > 3:
         return _operation(node)  # reading all the operands of a long sum would take long
     operands = node._operands
@@ -104,9 +120,19 @@ def parameter_names(values: Iterable[Any]) -> list[str]:
 
     As they are, for files and dictionaries: whoever prints one shows it by `short`.
     """
+    return told_apart(str(value.label) or place_name(k) for k, value in enumerate(values))
+
+
+def place_name(k: int) -> str:
+    """Call a parameter that has no name by its place."""
+    return f"p{k}"
+
+
+def told_apart(names: Iterable[str]) -> list[str]:
+    """Number the names that are there more than once: `w`, `w#2`."""
     taken: dict[str, int] = {}  # and how often it was asked for
-    for k, value in enumerate(values):
-        wanted = name = str(value.label) or f"p{k}"
+    for wanted in names:
+        name = wanted
         while name in taken:
             taken[wanted] += 1
             name = f"{wanted}#{taken[wanted]}"
@@ -143,7 +169,7 @@ def _operation(node: Any) -> str:
 
 def _bracketed(name: str) -> str:
     """Put brackets around what an operator could tear apart: `-3`, `a + b`."""
-    return name if re.fullmatch(r"[\w.]+", name) else f"({name})"
+    return name if re.fullmatch(r"[\w.]+(\[[\w']+\])*", name) else f"({name})"
 
 
 def plural(count: int, one: str, many: str = "") -> str:

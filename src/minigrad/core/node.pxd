@@ -4,8 +4,22 @@ cimport cython
 cimport minigrad_codes as codes
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 
+@cython.final
+cdef class Clock:
+    cdef public long long count
+    cdef public int stamp
+
+    cpdef long long tick(self)
+
+@cython.final
+cdef class Scope:
+    cdef public object name, outer, inputs
+    cdef public long long start, end
+
 cdef class Extras:
     cdef public object label, op, operands, partials, prev, given, source, custom_backward
+    cdef public object block
+    cdef public tuple calls
 
 cdef class Node:
     # native/nodes/slab.h knows this layout: two operands and the extras right before the mark.
@@ -37,6 +51,6 @@ cdef inline Py_ssize_t count_in(bytearray buffer) except -1:
 cdef extern from "pythread.h":
     unsigned long _this_thread "PyThread_get_thread_ident"()
 
-cdef int _CODE
+cdef int _CODE, _STAMP, _STAMPS
 cdef dict open_blocks
 cdef list writebacks

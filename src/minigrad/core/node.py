@@ -7,6 +7,7 @@ this class with arithmetic. What to know before changing anything:
   Where an operand is a plain number (`x * 2`) its field is None and the number itself stands in the
   place of its derivative, which nobody needs.
 - All that most nodes lack (a label, more operands, a hand-written `_backward`) is in `_extras`.
+  The tag says when a pass must look there (`IS_SPECIAL`): not for a label.
 - `_operands` is the truth about the graph: ordered, with repeats. `_prev`, `_children` and
   `_local_grads` are the same truth under the names of micrograd and microgpt.
 """
@@ -35,8 +36,57 @@ if False:  # for the compiler, which reads the next line; nobody runs it
 if not cython.compiled:
     from .cython_shim import count_in, numbers_in
 
-HAS_EXTRAS = 64  # the bit of a tag that says: this node has something in _extras
-_CODE = HAS_EXTRAS - 1
+# A tag is the row of the table in its lowest bits; then a bit that says that a pass has to look
+# into the extras; then which count of module calls the node was made at, see `scopes.py`.
+IS_SPECIAL = 64
+_CODE = IS_SPECIAL - 1
+STAMP = 2 * IS_SPECIAL  # the unit of the count
+UNSTAMPED = STAMP - 1  # the bits below it
+STAMPS = 2**24  # from here on it begins again; 0 is a node of which nobody knows
+_STAMP, _STAMPS = STAMP, STAMPS  # C numbers in the native engine, whose names nobody can import
+
+
+@cython.final
+@cython.cclass
+class Clock:
+    """Counts the beginnings and ends of calls of modules, and of `scope` blocks."""
+
+    __slots__ = ("count", "stamp")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.stamp = 0  # the count as a part of tags
+        self.tick()
+
+    def tick(self) -> int:
+        """Count one more; return the count, which nodes have that are made from here on."""
+        self.count += 1
+        self.stamp = (self.count & (_STAMPS - 1)) * _STAMP
+        return self.count
+
+
+clock = Clock()
+
+
+@cython.final
+@cython.cclass
+class Scope:
+    """One opening of a `scope` block, or one call of a module: what is made in it belongs together.
+
+    Two are the same only if they are one object. It refers to no result, so that there is no cycle.
+    """
+
+    __slots__ = ("end", "inputs", "name", "outer", "start")
+
+    def __init__(self, name: str, start: int, outer: Scope | None = None) -> None:
+        self.name = name
+        self.start = start  # counts of calls that began or ended before: those of its nodes are
+        self.end = -1  # from the one to the other; -1: a block, whose nodes know it themselves
+        self.outer = outer  # the one around it, as far as it was known then
+        self.inputs: tuple[Any, ...] = ()  # of a call: Values and numbers, where they have names
+
+    def __repr__(self) -> str:
+        return f"Scope({self.name!r})"
 
 
 @cython.cclass
@@ -44,6 +94,8 @@ class Extras:
     """What most nodes do not have."""
 
     __slots__ = (
+        "block",
+        "calls",
         "custom_backward",
         "given",
         "label",
@@ -63,6 +115,8 @@ class Extras:
         self.given: tuple[Any, ...] = ()  # what somebody assigned to _prev, in order
         self.source: str | None = None  # strict mode: the line that made the node
         self.custom_backward: Callable[[], Any] | None = None  # a hand-written _backward
+        self.block: Scope | None = None  # the `scope` block it was made in, the innermost
+        self.calls: tuple[Scope, ...] = ()  # the calls of modules that returned it, innermost first
 
 
 @cython.final
@@ -107,7 +161,7 @@ class Node:
     _b: Self | None
     _da: float
     _db: float
-    _tag: int  # the row of the table, and whether there are extras: `_code`, `HAS_EXTRAS`
+    _tag: int  # `_code`, `IS_SPECIAL` and `_stamp`
     _mark: int  # when a pass last came by
     _place: int  # and where in its order it found the node
     _extras: Extras | None  # no slot: in the pure engine a node that has one has it in its __dict__
@@ -122,9 +176,14 @@ class Node:
         """Whether a hand-written `_backward` has taken the place of a rule of the table."""
         return self._extras is not None and self._extras.custom_backward is not None
 
+    @property
+    def _stamp(self) -> int:
+        """At which count of module calls the node was made, see `scopes.py`; 0: not known."""
+        return self._tag // _STAMP
+
     def _attach(self, extras: Extras) -> None:
         self._extras = extras
-        self._tag |= HAS_EXTRAS
+        self._tag |= IS_SPECIAL
 
     # ---- what the lessons read and write ----------------------------------------------------
 
@@ -179,7 +238,7 @@ class Node:
     def label(self, text: str) -> None:
         if not isinstance(text, str):
             refuse_label(text)
-        self._get_extras().label = text
+        self._get_notes().label = text
 
     @property
     def _op(self) -> str:
@@ -192,7 +251,7 @@ class Node:
 
     @_op.setter
     def _op(self, text: str) -> None:
-        self._get_extras().op = text
+        self._get_notes().op = text
 
     @property
     def _operands(self) -> tuple[Any, ...]:
@@ -240,7 +299,7 @@ class Node:
         """Forget the operands, and how they were combined: what is left is a leaf."""
         self._a = self._b = None
         extras = self._extras
-        self._tag = 0
+        self._tag &= ~UNSTAMPED
         if extras is not None:
             self._extras = None
             if extras.label:
@@ -249,10 +308,17 @@ class Node:
     # ---- operands, inside -------------------------------------------------------------------
 
     def _get_extras(self) -> Extras:
+        """The extras, for what a pass must look at."""
+        extras = self._get_notes()
+        self._tag |= IS_SPECIAL
+        return extras
+
+    def _get_notes(self) -> Extras:
+        """The extras, for what does not change the graph: names and where the node was made."""
         extras = self._extras
         if extras is None:
             extras = Extras()
-            self._attach(extras)
+            self._extras = extras
         return extras
 
     def _show_number(self) -> None:
@@ -401,8 +467,7 @@ class Node:
         self._data, self._grad, self._da, self._db, self._mark = numbers
         self._tag = OPS[name].code
         if extra is not None:
-            extras = Extras()
-            self._attach(extras)
+            extras = self._get_extras() if operands or prev is not None else self._get_notes()
             extras.label, extras.op, extras.partials, extras.source = extra
             extras.operands = operands
             if prev is not None:

@@ -44,8 +44,20 @@ def check_rule(node: Any) -> None:
 
 def check_fresh(node: Any) -> None:
     """Refuse a node whose operands would give another value or slope by now."""
+    if is_stale(node):
+        row = TABLE[node._code]
+        raise StaleDataError(
+            f"{row.name} holds {node.data}{_made_at(node)}, but its operands are now those of "
+            f"{_spell(node)} = {row.value(ieee, *numbers(node))}. Something assigned .data after "
+            "the forward pass: run that again. (A plain backward(), outside strict(), uses the "
+            "numbers of the forward pass.)"
+        )
+
+
+def is_stale(node: Any) -> bool:
+    """Whether a node's operands would give another value or slope by now."""
     if not node._code or node._is_custom:
-        return  # made by hand: nobody knows its rule
+        return False  # made by hand: nobody knows its rule
     row = TABLE[node._code]
     arguments = node._arguments()
     now = numbers(node)
@@ -56,12 +68,7 @@ def check_fresh(node: Any) -> None:
         if hasattr(argument, "data")
     ]
     then = [node.data, *[partial for _, partial in node._own_links()]]
-    if not all(map(_near, [value, *slopes], then)):
-        raise StaleDataError(
-            f"{row.name} holds {node.data}{_made_at(node)}, but its operands are now those of "
-            f"{_spell(node)} = {value}. Something assigned .data after the forward pass: run that "
-            "again. (A plain backward(), outside strict(), uses the numbers of the forward pass.)"
-        )
+    return not all(map(_near, [value, *slopes], then))
 
 
 def check_gradient(node: Any, operand: Any, before: float) -> None:

@@ -44,5 +44,8 @@ class broken(replacing):  # noqa: N801 - reads as `with broken("overwrite"):`
             lambda order, previous_grads, watchers: run_broken(row, order, previous_grads, watchers)
         )
 
+    def __repr__(self) -> str:
+        return f"broken({self.fault.name!r})"
+
     def _fresh(self) -> Self:
         return type(self)(self.fault.name)

@@ -36,7 +36,7 @@ Number = float | str  # an error counts as a result: "OverflowError"
 Measured = dict[str, dict[str, Number]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Lab:
     """One lab."""
 
@@ -44,6 +44,9 @@ class Lab:
     engine: str  # the file the learner starts with, under this folder
     broken: Measured  # the numbers of the engine broken as asked; what is not here stays right,
     loose: tuple[str, ...] = ()  # except experiments that may come out either way
+
+    def __repr__(self) -> str:
+        return f"<Lab {self.name}>"  # no more: the numbers are what a learner is to find out
 
     def engine_source(self, lang: str = "en") -> str:
         """Return the engine as the learner gets it: sound, and silent about what may go wrong."""

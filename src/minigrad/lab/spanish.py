@@ -5,6 +5,27 @@ A row for each docstring, comment and word that is printed; the tests find what 
 
 from __future__ import annotations
 
+import re
+
+# The experiments, which are functions of probe.py: their names stand in what it prints.
+EXPERIMENTS = {
+    "again": "otra_vez",
+    "chain": "cadena",
+    "deep": "profundo",
+    "diamond": "diamante",
+    "far": "lejos",
+    "ladder": "escalera",
+    "long": "larga",
+    "near": "cerca",
+    "neuron": "neurona",
+    "origin": "origen",
+    "short": "corta",
+    "slope_at_half": "pendiente_en_un_medio",
+    "square": "cuadrado",
+    "training": "entreno",
+    "twice": "dos_veces",
+}
+
 _ROWS = {
     # engines
     '"""A small engine, and a whole one: `Value`, and what `backward()` needs."""': (
@@ -98,4 +119,15 @@ def translated(source: str, lang: str) -> str:
     if lang == "es":
         for english, spanish in _ROWS.items():
             source = source.replace(english, spanish)
+        names = "|".join(EXPERIMENTS)
+        source = re.sub(rf"\b({names})\b", _in_spanish, source)
     return source
+
+
+def experiment(name: str, lang: str) -> str:
+    """Return the name of an experiment in a language."""
+    return EXPERIMENTS.get(name, name) if lang == "es" else name
+
+
+def _in_spanish(found: re.Match[str]) -> str:
+    return EXPERIMENTS[found[0]]

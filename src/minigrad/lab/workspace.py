@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ..check.doctor.sandbox import run_apart
 from ..core.files import write_atomically
-from ..core.names import json_number
+from ..core.names import json_number, plural
 from ..errors import MinigradError
 from .labs import LABS, LANGUAGES, PAGES, Lab, Measured, differences, language, sound
 from .phrases import say
@@ -55,7 +55,7 @@ class Difference:
         return {k: json_number(x) if isinstance(x, float) else x for k, x in vars(self).items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Progress:
     """How far a learner is, and what their engine does at this moment."""
 
@@ -68,6 +68,11 @@ class Progress:
     seen: list[Difference] = field(default_factory=list)  # what it measured when it was broken
     mended: tuple[int, int] = (0, 0)  # numbers that were wrong and are right now; all that were
     pages: tuple[str, ...] = tuple(PAGES)  # those that the learner has
+
+    def __repr__(self) -> str:
+        wrong = plural(len(self.differences), "number is", "numbers are")
+        now = f"the engine is {self.engine}, {wrong} wrong"
+        return f"<Lab {self.lab}: {self.state}; {self.problem or now}>"
 
     @property
     def finished(self) -> bool:

@@ -7,22 +7,26 @@ draws.
 
 from __future__ import annotations
 
-import json
+import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ..calculus.steps import check_root
-from ..core.files import write_atomically
+from ..core.display import Text, code, picture
 from ..core.graph import edges, topological_order
 from ..scalar import ABILITIES, Value
-from .from_graph import LIMIT, scene_of
+from . import saving
+from .boxes import Box
+from .folding import Folding
+from .from_graph import LIMIT, Fold, drawing_of, scene_of
 from .player.frames import play_of
 from .player.page import (
     Options,
     check_options,
     element_of,
+    folded_page_of,
     page_of,
     payload_of,
     pictures_of,
@@ -36,6 +40,8 @@ from .text import text_of
 if TYPE_CHECKING:
     from .dot import Picture
 
+PLAYED = 500  # nodes that a player steps through, if one asks for them
+
 __all__ = [
     "Arrow",
     "Player",
@@ -47,9 +53,11 @@ __all__ = [
     "player_element",
     "player_payload",
     "player_script",
+    "save",
     "scene_of",
     "to_html",
     "to_json",
+    "to_png",
     "to_svg",
     "to_text",
     "trace",
@@ -62,11 +70,18 @@ def draw_dot(
     rankdir: str = "LR",
     *,
     limit: int | None = LIMIT,
+    fold: Fold = None,
+    open: Iterable[str] = (),  # noqa: A002 - what one does to a box
 ) -> Picture:
-    """Draw the graph under `root` as it is now; a `graphviz.Digraph`, as in the lessons."""
+    """Draw the graph under `root` as it is now; a `graphviz.Digraph`, as in the lessons.
+
+    A large graph is folded: see `to_svg`.
+    """
     from .dot import digraph_of
 
-    return digraph_of(_scene(root, "draw_dot", rankdir, limit), format, rankdir)
+    _check(root, "draw_dot", rankdir)
+    scene = scene_of(root, limit, fold=fold, open=open, is_flat=True)
+    return digraph_of(scene, format, rankdir)
 
 
 def trace(root: Value) -> tuple[list[Value], list[tuple[Value, Value]]]:
@@ -79,19 +94,47 @@ def trace(root: Value) -> tuple[list[Value], list[tuple[Value, Value]]]:
     return topological_order(root), [(edge.operand, edge.node) for edge in edges(root)]
 
 
-def to_text(root: Value, *, limit: int | None = LIMIT) -> str:
-    """Draw the graph as a tree for the terminal."""
-    return text_of(_scene(root, "to_text", "LR", limit))
+def to_text(
+    root: Value,
+    *,
+    limit: int | None = LIMIT,
+    fold: Fold = None,
+    open: Iterable[str] = (),  # noqa: A002
+) -> str:
+    """Draw the graph as a tree for the terminal; a large graph is folded, as by `to_svg`."""
+    check_root(root, "to_text")
+    return Text(text_of(scene_of(root, limit, fold=fold, open=open, is_flat=True)))
 
 
-def to_svg(root: Value, rankdir: str = "LR", *, limit: int | None = LIMIT) -> str:
-    """Draw the graph as SVG."""
-    return svg_of(_scene(root, "to_svg", rankdir, limit), rankdir)
+def to_svg(
+    root: Value,
+    rankdir: str = "LR",
+    *,
+    limit: int | None = LIMIT,
+    fold: Fold = None,
+    open: Iterable[str] = (),  # noqa: A002
+) -> str:
+    """Draw the graph as SVG.
+
+    A graph of more than `limit` nodes is folded: layers, neurons, known idioms and steps become
+    boxes with a name, repeats are drawn once. `open=["layer0"]` opens boxes; `fold=True` closes all
+    of them, `fold=["layer0"]` these, `fold=False` makes none; `limit=None` draws everything. What
+    is asked for by name is drawn whatever the limit.
+    """
+    _check(root, "to_svg", rankdir)
+    return svg_of(scene_of(root, limit, fold=fold, open=open), rankdir)
 
 
-def to_json(root: Value, *, limit: int | None = LIMIT) -> str:
+def to_json(
+    root: Value,
+    *,
+    limit: int | None = LIMIT,
+    fold: Fold = None,
+    open: Iterable[str] = (),  # noqa: A002
+) -> str:
     """Return the scene as JSON: units, arrows, and a notice if not all is drawn."""
-    return json.dumps(_scene(root, "to_json", "LR", limit).as_dict(), allow_nan=False)
+    check_root(root, "to_json")
+    return saving.json_of(scene_of(root, limit, fold=fold, open=open, is_flat=True))
 
 
 class Player:
@@ -105,25 +148,36 @@ class Player:
         root: Value | Sequence[Value],
         rankdir: str = "auto",
         what: str = "play",
+        *,
+        limit: int | None = LIMIT,
+        fold: Fold = None,
+        open: Iterable[str] = (),  # noqa: A002
         **options: Unpack[Options],
     ) -> None:
-        check_options(options, what)
+        own = ("rankdir", "limit", "fold", "open", *(["force"] if what == "to_html" else []))
+        check_options(options, what, own)
         roots = [root] if isinstance(root, Value) or not isinstance(root, Sequence) else root
         if not roots:
             raise ValueError(f"{what}: the list is empty; give it the Values to look at.")
         self._is_compact = options.get("compact", False)
+        for each in roots:
+            _check(each, what, rankdir, _TURNS)
         if len(roots) == 1:
-            scene = _scene(roots[0], what, rankdir, LIMIT, _TURNS)
-            if not scene.is_complete:  # too large to be played
-                self.html = still_page_of(scene, rankdir)
+            drawn = drawing_of(roots[0], limit, fold=fold, open=open)
+            if not isinstance(drawn, Scene):
+                self.html = _folded_page(*drawn, rankdir, options)
                 return
-        scenes = [_playable(each, what, rankdir) for each in roots]
+            if not drawn.is_complete:  # too large to be played
+                self.html = still_page_of(drawn, rankdir, options)
+                return
+        most = None if limit is None else max(limit, PLAYED)
+        scenes = [_playable(each, what, rankdir, most) for each in roots]
         shown = [(scene, play_of(each, scene)) for each, scene in zip(roots, scenes, strict=True)]
         self.html = page_of(shown, rankdir, options)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page."""
-        write_atomically(path, self.html)
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the page; over a file that is there already only if `force` says so."""
+        saving.write_new(path, self.html, force)
 
     def _repr_html_(self) -> str:
         # An <iframe srcdoc> works wherever HTML is shown, also in a page saved from a notebook and
@@ -140,28 +194,101 @@ class Player:
 
 
 def play(
-    root: Value | Sequence[Value], rankdir: str = "auto", **options: Unpack[Options]
+    root: Value | Sequence[Value],
+    rankdir: str = "auto",
+    *,
+    limit: int | None = LIMIT,
+    fold: Fold = None,
+    open: Iterable[str] = (),  # noqa: A002
+    **options: Unpack[Options],
 ) -> Player:
     """Step through the forward and the backward pass in a notebook.
 
     The picture runs left to right, and top to bottom where there is little room; "LR" and "TB" fix
-    it. Options: `start` (a step, "forward", "backward" or "end"), `fault` (one of
-    `broken.FAULTS`), `lang` ("en", "es"), `theme` ("auto", "light", "dark"), `compact`.
+    it. A graph of more than `limit` nodes is a folded picture instead, the boxes of which open with
+    a click; `fold` and `open` are those of `view.to_svg`. Options: `start` (a step, "forward",
+    "backward" or "end"), `fault` (one of `broken.FAULTS`), `lang` ("en", "es"), `theme` ("auto",
+    "light", "dark"), `compact`.
     """
-    return Player(root, rankdir, **options)
+    return Player(root, rankdir, limit=limit, fold=fold, open=open, **options)
 
 
 def to_html(
     root: Value | Sequence[Value],
     path: str | os.PathLike[str],
     rankdir: str = "auto",
+    *,
+    limit: int | None = LIMIT,
+    fold: Fold = None,
+    open: Iterable[str] = (),  # noqa: A002
+    force: bool = False,
     **options: Unpack[Options],
 ) -> None:
     """Write the step player as one file that needs no network; a list of Values: several players.
 
-    The options are those of `play`.
+    `limit`, `fold`, `open` and the options are those of `play`. A file that is there already is
+    overwritten only with `force`.
     """
-    Player(root, rankdir, "to_html", **options).save(path)
+    saving.refuse_to_overwrite(path, force)  # before the work is done
+    player = Player(root, rankdir, "to_html", limit=limit, fold=fold, open=open, **options)
+    player.save(path, force=force)
+
+
+def save(o: Any, path: str | os.PathLike[str], *, force: bool = False, **options: Any) -> None:
+    """Write a picture, as the path ends: .svg, .png, .html (the player), .dot, .json or .txt.
+
+    `o` is a Value, or what `draw_dot`, `play`, `fit`, a plot or a check returned; a list of Values
+    becomes a page of players. Options are those of the kind: `rankdir`, `limit`, `fold` and `open`
+    of drawings, `scale` of a .png, those of `play` for a page. A file that is there already is
+    overwritten only with `force=True`.
+    """
+    saving.save(o, path, DRAWERS, force, **options)
+
+
+def to_png(
+    root: Value,
+    rankdir: str = "LR",
+    *,
+    limit: int | None = LIMIT,
+    fold: Fold = None,
+    open: Iterable[str] = (),  # noqa: A002
+    scale: float = saving.SCALE,
+) -> bytes:
+    """Draw the graph as PNG, `scale` pixels for one of the SVG's; this needs CairoSVG."""
+    return saving.png_of(to_svg(root, rankdir, limit=limit, fold=fold, open=open), scale)
+
+
+# What `save` and the command line write, by kind; the signatures tell which options there are.
+
+
+@functools.wraps(play, assigned=())
+def _page(root: Value | Sequence[Value], rankdir: str = "auto", **options: Any) -> str:
+    return Player(root, rankdir, "save", **options).html
+
+
+@functools.wraps(to_svg, assigned=())
+def _source(root: Value, rankdir: str = "LR", **parts: Any) -> str:
+    return draw_dot(root, rankdir=rankdir, **parts).source  # type: ignore[no-any-return]
+
+
+@functools.wraps(to_json, assigned=())
+def _json_line(root: Value, **parts: Any) -> str:
+    return to_json(root, **parts) + "\n"
+
+
+@functools.wraps(to_text, assigned=())
+def _text_line(root: Value, **parts: Any) -> str:
+    return to_text(root, **parts) + "\n"
+
+
+DRAWERS: saving.Drawers = {
+    "svg": to_svg,
+    "png": to_png,
+    "html": _page,
+    "dot": _source,
+    "json": _json_line,
+    "txt": _text_line,
+}
 
 
 def player_script() -> str:
@@ -177,7 +304,7 @@ def player_element(
     **options: Unpack[Options],
 ) -> str:
     """Return a `<minigrad-player>` for a page of one's own, which has `player_script()` once."""
-    check_options(options, "player_element")
+    check_options(options, "player_element", ("rankdir", "id"))
     scene = _playable(root, "player_element", rankdir)
     return element_of(scene, play_of(root, scene), rankdir, options, id=id)
 
@@ -193,18 +320,16 @@ _WAYS = {"LR": "left to right", "TB": "top to bottom"}
 _TURNS = {"auto": "as the window suggests", **_WAYS}  # of a player
 
 
-def _scene(
-    root: Any, what: str, rankdir: str, limit: int | None, ways: Mapping[str, str] = _WAYS
-) -> Scene:
+def _check(root: Any, what: str, rankdir: str, ways: Mapping[str, str] = _WAYS) -> None:
     check_root(root, what)
     if rankdir not in ways:
         *most, last = (f"{way!r}, {meaning}" for way, meaning in ways.items())
         raise ValueError(f"{what}: rankdir={rankdir!r}; write {', '.join(most)}, or {last}.")
-    return scene_of(root, limit)
 
 
-def _playable(root: Any, what: str, rankdir: str) -> Scene:
-    scene = _scene(root, what, rankdir, LIMIT, _TURNS)
+def _playable(root: Any, what: str, rankdir: str, limit: int | None = PLAYED) -> Scene:
+    _check(root, what, rankdir, _TURNS)
+    scene = scene_of(root, limit, fold=False)
     if not scene.is_complete:
         raise ValueError(
             f"{what}: {scene.title} has too many nodes to step through ({scene.notice}) "
@@ -213,9 +338,32 @@ def _playable(root: Any, what: str, rankdir: str) -> Scene:
     return scene
 
 
+def _folded_page(folding: Folding, is_open: set[Box], rankdir: str, options: Options) -> str:
+    scene = folding.scene(is_open)
+    nodes, _ = folding.size
+    words = scene.notice.partition(";")[0]
+    if folding.boxes:
+        words += (
+            " at first; ×n stands for n alike. A click on a box, or Enter, opens and closes it."
+        )
+    else:
+        words += "; ×n stands for n alike."
+    if nodes <= PLAYED:
+        words += f" With limit={nodes} the page steps through all of it."
+    shown = [box.id for box in folding.boxes.values() if box in is_open]
+    levels = folding.insides(PLAYED)
+    return folded_page_of(scene, levels, shown, rankdir, options, words)
+
+
 def _show(value: Value) -> dict[str, str]:
-    """What a notebook shows for a Value: its graph, and its repr where there are no pictures."""
-    return {"image/svg+xml": svg_of(scene_of(value)), "text/plain": repr(value)}
+    """What a notebook shows for a Value: its repr, and its graph below.
+
+    The picture by itself is for what shows no HTML: a notebook as PDF, a console.
+    """
+    scene = scene_of(value)
+    svg, text = svg_of(scene), repr(value)
+    html = code(text) + picture(svg, scene.description())
+    return {"text/html": html, "image/svg+xml": svg, "text/plain": text}
 
 
 ABILITIES["show"] = _show

@@ -21,8 +21,9 @@ from typing import Any
 
 import graphviz  # type: ignore[import-untyped]
 
+from ..core.display import picture
 from ..core.files import write_atomically
-from ..core.names import brief, readable
+from ..core.names import brief, plural, readable
 from ..errors import GraphvizMissingError
 from .scene import Scene, Span, Unit
 from .svg import svg_of
@@ -57,6 +58,34 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             write_atomically(path, self.source.encode(self.encoding))
         return path
+
+    @property
+    def drawn(self) -> tuple[Scene, str] | None:
+        """What is drawn and in which direction; None if somebody has changed it since."""
+        if self._drawn is None or self.source != self._drawn[2]:
+            return None
+        return self._drawn[:2]
+
+    def __repr__(self) -> str:
+        drawn = self.drawn
+        if drawn is None:
+            return "<draw_dot, changed since: .source is what Graphviz draws>"
+        scene = drawn[0]
+        units, arrows = plural(len(scene.units), "unit"), plural(len(scene.arrows), "arrow")
+        return (
+            f"<draw_dot of {scene.title}: {units}, {arrows}; shown in a notebook; "
+            ".render('file') writes it>"
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> Any:
+        """Our own drawing, as a Value shows it; Graphviz's of what was changed, or on request."""
+        drawn, is_usual = self.drawn, self._jupyter_mimetype == "image/svg+xml" and not include
+        if drawn is None or not is_usual:
+            return super()._repr_mimebundle_(include, exclude, **_)
+        scene, rankdir = drawn
+        svg = svg_of(scene, rankdir)
+        html = picture(svg, scene.description())
+        return {"text/html": html, "image/svg+xml": svg, "text/plain": repr(self)}
 
     @functools.wraps(graphviz.Digraph.pipe, assigned=())  # its parameters are Graphviz's own
     def pipe(self, *args: Any, **options: Any) -> Any:
@@ -100,12 +129,13 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
                 f"{kind} pictures are made by Graphviz, and its dot program is not on the PATH. "
                 f"{_REMEDY}, or ask for format='svg', which needs nothing."
             )
-        if self._drawn is None or self.source != self._drawn[2]:
+        drawn = self.drawn
+        if drawn is None:
             raise GraphvizMissingError(
                 "this picture was changed after draw_dot made it, and only Graphviz can draw the "
                 f"change; its dot program is not on the PATH. {_REMEDY}."
             )
-        return svg_of(*self._drawn[:2])
+        return svg_of(*drawn)
 
 
 def _given(method: Any, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
@@ -121,10 +151,11 @@ _REMEDY = "Install it (apt install graphviz, brew install graphviz, conda instal
 def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Picture:  # noqa: A002
     """Write the scene in Graphviz's language: a record for each value, a node for each op."""
     picture = Picture(format=format, graph_attr={"rankdir": rankdir})
-    if not scene.is_complete:
+    if scene.notice:
         picture.attr(label=_quoted(scene.notice))
     for k, unit in enumerate(scene.units):
-        picture.node(f"n{k}", label=_record(unit), shape="record")
+        shape = "Mrecord" if unit.box else "record"
+        picture.node(f"n{k}", label=_record(unit), shape=shape)
         if unit.op:
             picture.node(f"n{k}op", label=_quoted(unit.op) + (" …" if unit.hidden else ""))
             picture.edge(f"n{k}op", f"n{k}")
@@ -136,7 +167,9 @@ def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Pictur
 
 
 def _record(unit: Unit) -> str:
-    label = _quoted(unit.label) + (f" ×{unit.count:,}" if unit.count > 1 else "")
+    label = _quoted(unit.label) + (f" {unit.many}" if unit.many else "")
+    if unit.note:
+        label += f" | {_quoted(unit.note)}"
     return f"{{ {label} | data {_four(unit.data)} | grad {_four(unit.grad)} }}"
 
 

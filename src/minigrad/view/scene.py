@@ -1,7 +1,9 @@
 """The picture as data: what every view draws.
 
 A unit is an operation and its value together (or a leaf), an arrow leads from an operand to its
-user; `a*a` has two arrows. A scene holds no Values: it stays as it is while the graph goes on.
+user; `a*a` has two arrows. A unit can also be a box that stands for a part of the graph: closed, or
+open, and then the scene inside it has a port for each thing that comes from outside. A scene holds
+no Values: it stays as it is while the graph goes on.
 """
 
 from __future__ import annotations
@@ -25,16 +27,27 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """An operation and its value, or a leaf; or several that are alike."""
+    """An operation and its value, or a leaf; or several that are alike; or a box of many."""
 
     label: str
     op: str  # empty for a leaf, and for a node made by hand without a name for its operation
     data: Span
     grad: Span
-    count: int = 1
+    count: int = 1  # of distinct nodes
     hidden: int = 0  # operands that are not drawn
     is_leaf: bool = False
     is_ordered: bool = False  # whether swapping its operands would change it: - / **
+    box: str = ""  # the id of a box; empty for everything else
+    times: int = 1  # of a box: how many alike it stands for
+    note: str = ""  # something to know besides
+    inside: Scene | None = None  # of a box that is open
+    is_port: bool = False  # stands for something outside the box that this is in
+
+    @property
+    def many(self) -> str:
+        """Say how many alike it stands for: ×4."""
+        number = self.times if self.box else self.count
+        return f"×{number:,}" if number > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +59,19 @@ class Arrow:
     position: int  # of the operand among the target's operands
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Scene:
     """Units in topological order, the result last, and the arrows between them."""
 
     units: tuple[Unit, ...]
     arrows: tuple[Arrow, ...]
-    notice: str = ""  # for who looks at a picture that is not complete
+    notice: str = ""  # what one has to know: that not all is drawn, that numbers are from before
+    name: str = ""  # of the result, where it is inside a box
     is_complete: bool = True  # each node is a unit of its own, each edge an arrow
+
+    def __repr__(self) -> str:
+        units, arrows = plural(len(self.units), "unit"), plural(len(self.arrows), "arrow")
+        return f"<Scene of {self.title}: {units}, {arrows}>"
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it. A unit's id is its place in the list."""
@@ -69,6 +87,7 @@ class Scene:
                     "hidden": unit.hidden,
                     "leaf": unit.is_leaf,
                     "ordered": unit.is_ordered,
+                    **({"box": unit.box, "times": unit.times} if unit.box else {}),
                 }
                 for k, unit in enumerate(self.units)
             ],
@@ -76,14 +95,30 @@ class Scene:
             "notice": self.notice,
         }
 
+    def everything(self) -> list[Unit]:
+        """Return all units that are drawn, also inside open boxes, without ports and frames."""
+        found: list[Unit] = []
+        scenes = [self]
+        for scene in scenes:  # grows while it is read
+            for unit in scene.units:
+                if unit.inside is not None:
+                    scenes.append(unit.inside)
+                elif not unit.is_port:
+                    found.append(unit)
+        return found
+
     @property
     def title(self) -> str:
         """What the result is called."""
-        return readable(self.units[-1].label or self.units[-1].op) or "a number"
+        last = self.units[-1]
+        return readable(self.name or ("" if last.box else last.label or last.op)) or "a number"
 
     def description(self) -> str:
         """Tell in a sentence or two what there is to see, for those who cannot."""
-        leaves = sum(unit.is_leaf for unit in self.units)
-        operations = len(self.units) - leaves
+        units = self.everything()
+        leaves, boxes = sum(u.is_leaf for u in units), sum(bool(u.box) for u in units)
+        operations = len(units) - leaves - boxes
         counts = f"{plural(leaves, 'leaf', 'leaves')} and {plural(operations, 'operation')}"
+        if boxes:
+            counts = f"{plural(boxes, 'box', 'boxes')}, {counts}"
         return f"Expression graph of {self.title}: {counts}. {self.notice}".rstrip()

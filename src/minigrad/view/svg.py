@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.names import plural, readable, short, width_of
-from .layout import Layers, Layout, Point, layout
+from .layout import Layers, Layout, Point, in_layers, layout
 from .layout.placing import PORT_GAP
 from .scene import Scene, Unit
 
@@ -25,11 +25,15 @@ PADDING = 8.0
 HEIGHT = 26.0  # of an operation and of a row of cells
 STALK = 12.0  # from the operation to its value
 HEAD = 7.0  # an arrow's head
+WRAP = 1_600.0  # px; a picture that is longer goes on in another row, like a text
 
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 INK, EDGE, PAPER = "#1b1f24", "#5b6573", "#ffffff"
 LEAF, RESULT, OPERATION, RIM = "#e8f1fa", "#ffffff", "#fdf1dc", "#8a5a00"
 DATA, GRAD = "#00558a", "#a34100"
+FOLD, FRAME, FOLD_RIM = "#e9ebfb", "#f8f8fe", "#4a55a8"
+HEADING = 24.0  # of a frame: its name
+LINE = 18.0  # of the texts in a closed box
 _CENTRED = 'text-anchor="middle" dominant-baseline="central"'
 
 DARK = """@media screen and (prefers-color-scheme: dark) {
@@ -37,6 +41,12 @@ DARK = """@media screen and (prefers-color-scheme: dark) {
 .mg-head { fill: #97a3b2 } .mg-box { fill: #1c222a; stroke: #97a3b2 } .mg-leaf { fill: #1d2c3a }
 .mg-cell { stroke: #97a3b2 } .mg-op { fill: #3a2e17; stroke: #d9a441 }
 .mg-data { fill: #86c9f4 } .mg-grad { fill: #ffb27a }
+}"""
+
+
+DARK_FOLD = """@media screen and (prefers-color-scheme: dark) {
+.mg-fold { fill: #23283a; stroke: #a9b4f0 } .mg-frame { fill: #181c26; stroke: #a9b4f0 }
+.mg-port { fill: none; stroke: #97a3b2 }
 }"""
 
 
@@ -54,8 +64,10 @@ class _Box:
     ) -> None:
         self.unit, self.is_flat = unit, is_flat
         label = short(unit.label)  # the rest of it is in the tooltip
-        if unit.count > 1:
-            label = f"{label} ×{unit.count:,}".lstrip()
+        if unit.many:
+            label = f"{label} {unit.many}".lstrip()
+        if unit.note:
+            label = f"{label} · {unit.note}".lstrip(" ·")
         texts = {"text": label, "data": f"data {unit.data}", "grad": f"grad {unit.grad}"}
         self.cells = [
             _Cell(kind, text, max(width_of(text), least))
@@ -117,6 +129,125 @@ class _Box:
         return parts
 
 
+class _Port:
+    """Something from outside, inside an open box: its name."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit, self.is_flat = unit, True
+        self.text = short(f"{unit.label} · {unit.note}" if unit.note else unit.label)
+        self.size = (max(24.0, width_of(self.text) * COLUMN + 14), 20.0)
+
+    def draw(self) -> list[str]:
+        """Draw it at the origin."""
+        width, height = self.size
+        rect = _rect("mg-port", 0, 0, width, height, 10, "none", EDGE)
+        return [rect, _text("text", width / 2, height / 2, self.text)]
+
+
+class _Closed:
+    """A box that stands for a part of the graph: its name, how much is in it, its result."""
+
+    def __init__(self, unit: Unit, operands: int) -> None:
+        self.unit, self.is_flat = unit, True
+        title = f"▸ {short(unit.label)} {unit.many}".rstrip()
+        texts = {"text": title, "note": unit.note}
+        texts |= {"data": f"data {unit.data}", "grad": f"grad {unit.grad}"}
+        self.texts = texts
+        width = max(map(width_of, texts.values())) * COLUMN + 2 * PADDING
+        self.size = (width, max(LINE * len(texts) + 8, PORT_GAP * (operands - 1) + 18))
+
+    def draw(self) -> list[str]:
+        """Draw it at the origin."""
+        width, height = self.size
+        parts = [_rect("mg-fold mg-box", 0, 0, width, height, 6, FOLD, FOLD_RIM)]
+        y = (height - LINE * len(self.texts) + LINE) / 2
+        for kind, text in self.texts.items():
+            parts.append(_text(kind, width / 2, y, text))
+            y += LINE
+        return parts
+
+
+class _Frame:
+    """A box that is open: a frame around the drawing of what is in it."""
+
+    def __init__(self, unit: Unit, rankdir: str) -> None:
+        assert unit.inside is not None
+        self.unit, self.is_flat = unit, rankdir != "TB"
+        self.title = title_of(unit)
+        self.drawing = _Drawing(unit.inside, rankdir)
+        width = max(self.drawing.plan.width, width_of(self.title) * COLUMN + 2 * PADDING)
+        self.size = (width, self.drawing.plan.height + HEADING)
+
+    def draw(self) -> list[str]:
+        """Draw it at the origin."""
+        width, height = self.size
+        return [
+            _rect("mg-frame", 0, 0, width, height, 8, FRAME, FOLD_RIM),
+            _text("text", PADDING + width_of(self.title) * COLUMN / 2, HEADING / 2 + 2, self.title),
+            f'<g transform="translate({_n((width - self.drawing.plan.width) / 2)} {_n(HEADING)})">',
+            *self.drawing.draw(is_live=False),
+            "</g>",
+        ]
+
+
+class _Drawing:
+    """A scene with the sizes and the places of its units."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        rankdir: str,
+        widths: Sequence[tuple[int, int]] = (),
+        layers: Layers | None = None,
+    ) -> None:
+        self.scene = scene
+        operands = Counter(arrow.target for arrow in scene.arrows)
+        self.boxes = [
+            _box_of(unit, operands[k], rankdir, widths[k] if widths else (0, 0))
+            for k, unit in enumerate(scene.units)
+        ]
+        edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
+        sizes = [box.size for box in self.boxes]
+        self.plan = layout(sizes, edges, rankdir, layers or stable_layers(scene), WRAP)
+        self.is_flat = rankdir != "TB"
+
+    def draw(self, is_live: bool, is_level: bool = False) -> list[str]:
+        """Draw everything, arrows first; a level says what `folded.js` has to know to move it."""
+        return [
+            *_arrows(self.scene, self.boxes, self.plan, is_live, self.is_flat, is_level),
+            *_units(self.boxes, self.plan, is_live, is_level),
+        ]
+
+
+def title_of(unit: Unit) -> str:
+    """Return what stands over an open box."""
+    return " ".join(filter(None, ["▾", short(unit.label), unit.many, "·", unit.note]))
+
+
+def level_of(scene: Scene, rankdir: str) -> str:
+    """Draw a scene for a page in which boxes can be opened."""
+    drawing = _Drawing(scene, rankdir)
+    size = f"0 0 {_n(drawing.plan.width)} {_n(drawing.plan.height)}"
+    parts = drawing.draw(is_live=False, is_level=True)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}"><g class="mg-level">'
+    return "\n".join([head, *parts, "</g></svg>"])
+
+
+def stable_layers(scene: Scene) -> Layers:
+    """Put the units into layers and into order, the same whichever of its boxes are open."""
+    return in_layers(len(scene.units), [(arrow.source, arrow.target) for arrow in scene.arrows])
+
+
+def _box_of(unit: Unit, operands: int, rankdir: str, widths: tuple[int, int]) -> Any:
+    if unit.is_port:
+        return _Port(unit)
+    if unit.inside is not None:
+        return _Frame(unit, rankdir)
+    if unit.box:
+        return _Closed(unit, operands)
+    return _Box(unit, operands, rankdir != "TB", widths)
+
+
 def svg_of(
     scene: Scene,
     rankdir: str = "LR",
@@ -132,20 +263,15 @@ def svg_of(
     the columns that data and grad of each unit will need later. Without `has_style` the page around
     the picture has to hold `DARK`. `layers` is for who draws one scene in both directions.
     """
-    operands = Counter(arrow.target for arrow in scene.arrows)
-    boxes = [
-        _Box(unit, operands[k], rankdir != "TB", widths[k] if widths else (0, 0))
-        for k, unit in enumerate(scene.units)
-    ]
-    edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
-    plan = layout([box.size for box in boxes], edges, rankdir, layers)
-    width, height, notice = plan.width, plan.height, []
-    if not scene.is_complete:
+    drawing = _Drawing(scene, rankdir, widths, layers)
+    width, height, notice = drawing.plan.width, drawing.plan.height, []
+    if scene.notice:
         text = readable(scene.notice)
         width = max(width, width_of(text) * COLUMN + 2 * PADDING)
         height += 22
         line = _text("text", PADDING, height - 12, text)
         notice = ['<g dominant-baseline="central">', line, "</g>"]
+    has_boxes = any(unit.box for unit in scene.units)
     size = f'width="{_n(width)}" height="{_n(height)}"'
     role = "group" if is_live else "img"  # what is inside an img is not read out
     parts = [
@@ -154,18 +280,18 @@ def svg_of(
         f'font-family="{FONT}" font-size="12">',
         f"<title>{escape(scene.title)}</title>",
         f"<desc>{escape(scene.description())}</desc>",
-        *([f"<style>{DARK}</style>"] if has_style else []),
+        *([f"<style>{DARK}{DARK_FOLD * has_boxes}</style>"] if has_style else []),
         f'<rect class="mg-paper" {size} fill="{PAPER}"/>',
-        *_arrows(scene, boxes, plan, is_live),
-        *_units(boxes, plan, is_live),
+        *drawing.draw(is_live),
         *notice,
         "</svg>\n",
     ]
     return "\n".join(parts)
 
 
-def _arrows(scene: Scene, boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
-    is_flat = boxes[0].is_flat
+def _arrows(
+    scene: Scene, boxes: list[Any], plan: Layout, is_live: bool, is_flat: bool, is_level: bool
+) -> list[str]:
     parts = [f'<g fill="none" stroke="{EDGE}" stroke-width="1.2">']
     digits = []
     for k, (arrow, route) in enumerate(zip(scene.arrows, plan.routes, strict=True)):
@@ -177,6 +303,8 @@ def _arrows(scene: Scene, boxes: list[_Box], plan: Layout, is_live: bool) -> lis
         start, *rest = (f"{_n(p.x)} {_n(p.y)}" for p in (*route[:-1], end))
         corners = " ".join(f"{_n(p.x)},{_n(p.y)}" for p in (route[-1], *sides))
         number = f' data-arrow="{k}"' if is_live else ""
+        if is_level:
+            number = f' data-ends="{arrow.source} {arrow.target}"'
         parts.append(
             f'<g class="mg-arrow"{number}><path class="mg-edge" d="M{start}C{" ".join(rest)}"/>'
             f'<polygon class="mg-head" points="{corners}" fill="{EDGE}" stroke="none"/></g>'
@@ -184,26 +312,34 @@ def _arrows(scene: Scene, boxes: list[_Box], plan: Layout, is_live: bool) -> lis
         if scene.units[arrow.target].is_ordered:
             corner, size = plan.corners[arrow.target], boxes[arrow.target].size
             middle = Point(corner.x + size[0] / 2, corner.y + size[1] / 2)
-            digits.append(_digit(str(arrow.position + 1), route[-1], middle, is_flat))
+            tip = f' data-tip="{k}"' if is_level else ""
+            digits.append(_digit(str(arrow.position + 1), route[-1], middle, is_flat, tip))
     return [*parts, "</g>", *digits]
 
 
-def _digit(number: str, tip: Point, middle: Point, is_flat: bool) -> str:
+def _digit(number: str, tip: Point, middle: Point, is_flat: bool, attribute: str) -> str:
     """Tell which operand an arrow brings, where it matters: a - b is not b - a."""
     if is_flat:
         x, y = tip.x - 12, tip.y + (8 if tip.y > middle.y else -8)
     else:
         x, y = tip.x + (10 if tip.x > middle.x else -10), tip.y - 8
     return (
-        f'<text class="mg-text" x="{_n(x)}" y="{_n(y)}" font-size="9" fill="{INK}" {_CENTRED}>'
+        f'<text class="mg-text"{attribute} x="{_n(x)}" y="{_n(y)}" font-size="9" fill="{INK}" '
+        f"{_CENTRED}>"
         f"{number}</text>"
     )
 
 
-def _units(boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
+def _units(boxes: list[Any], plan: Layout, is_live: bool, is_level: bool) -> list[str]:
     parts = [f'<g stroke="{EDGE}" stroke-width="1" {_CENTRED}>']
     for k, (box, corner) in enumerate(zip(boxes, plan.corners, strict=True)):
         live = f' data-unit="{k}" tabindex="0" role="img"' if is_live else ""
+        if box.unit.box:
+            live = f' data-box="{escape(box.unit.box)}"'
+        if is_level:
+            live += f' data-size="{_n(box.size[0])} {_n(box.size[1])}"'
+            if box.unit.box:
+                live += f' data-title="{escape(title_of(box.unit))}"'
         parts.append(
             f'<g class="mg-unit"{live} transform="translate({_n(corner.x)} {_n(corner.y)})">'
         )
@@ -216,13 +352,24 @@ def _units(boxes: list[_Box], plan: Layout, is_live: bool) -> list[str]:
 def _describe(unit: Unit) -> str:
     name = readable(unit.label) or ("number" if unit.is_leaf else "result")
     made = f" = {readable(unit.op)}" if unit.op else ""
-    many = f", {unit.count:,} of them" if unit.count > 1 else ""
+    many = f", {unit.many[1:]} of them" if unit.many else ""
+    many += f", {unit.note}" if unit.note else ""
     hidden = f", {plural(unit.hidden, 'operand')} not drawn" if unit.hidden else ""
     return f"{name}{made}, data {unit.data}, grad {unit.grad}{many}{hidden}"
 
 
+def _rect(
+    kind: str, x: float, y: float, width: float, height: float, rx: float, fill: str, stroke: str
+) -> str:
+    return (
+        f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" '
+        f'rx="{_n(rx)}" fill="{fill}" stroke="{stroke}"/>'
+    )
+
+
 def _text(kind: str, x: float, y: float, text: str) -> str:
     fill = {"data": DATA, "grad": GRAD}.get(kind, INK)
+    kind = "text" if kind == "note" else kind
     extra = ' xml:space="preserve"' if "  " in text or text != text.strip() else ""
     if kind == "text" and not text.isascii():  # no font has all scripts, some are wider than ours
         length = _n(width_of(text) * COLUMN)

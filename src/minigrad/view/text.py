@@ -37,7 +37,7 @@ def text_of(scene: Scene) -> str:
             is_last = k == len(operands[place]) - 1
             stack.append((operand, below + "├└"[is_last] + "── ", below + "│ "[is_last] + "   "))
             depth.setdefault(operand, depth[place] + 1)
-    if not scene.is_complete:
+    if scene.notice:
         lines.append(scene.notice)
     return "\n".join(lines)
 
@@ -49,6 +49,6 @@ def _name(unit: Unit) -> str:
 
 
 def _numbers(unit: Unit) -> str:
-    many = f" ×{unit.count:,}" if unit.count > 1 else ""
+    many = f" {unit.many}".rstrip() + (f" ({unit.note})" if unit.note else "")
     hidden = f"   (… {plural(unit.hidden, 'operand')} not drawn)" if unit.hidden else ""
     return f"{many}   data {unit.data}   grad {unit.grad}{hidden}"

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...codegen.elementwise import MAPS
 from ...codegen.formula import Formula
+from ...core.display import cut_lines, preformatted
 from ..tracing.tape import Guard
 from .kinds import KINDS, Kind
 from .printing import text
@@ -25,6 +26,7 @@ from .refs import Area, Flags, Ref, check_size
 # What a run says, in the place of a guard that failed, if a number in the ranges `finite` is not:
 # another order of sums, or a slope beside the way that was taken, may then have had a part in it.
 NOT_FINITE = -2
+LINES = 60  # of a program's repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ class Derivative:
     results: tuple[int, ...]  # of that program: the slots that are differentiated
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """Instructions, the numbers they start from, and where to find what."""
 
@@ -108,6 +110,12 @@ class Program:
 
     def __str__(self) -> str:
         return text(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(cut_lines(text(self).splitlines(), LINES, "print(program)"))
+
+    def _repr_html_(self) -> str:
+        return preformatted(text(self))
 
     def digest(self) -> str:
         """A hash of what it computes, the same in every process."""

@@ -24,6 +24,7 @@ LINKS = {"__wrapped__", "__self__", "__func__"}  # from a wrapper to what it wra
 # Modules whose classes hold what one puts into them: what their own code mentions matters.
 _HOLDING = {"collections", "configparser", "functools", "queue", "statistics", "string"}
 _HOLDING |= {"graphlib", "weakref", "_weakrefset", "argparse", "types", "numpy.ma", "enum"}
+_ENGINES = f"{PACKAGE}.core."  # what nodes are made with: it counts and remembers for itself
 _NETWORKS = f"{PACKAGE}.nn"  # small classes, made to be built upon: read like a user's own
 _IS_MADE_BY_PYTHON = 1 << 9  # a class, by `class` or `type()`
 
@@ -36,6 +37,7 @@ class Shape:
         self.is_users = is_users_class(kind)
         self.is_open = is_open(kind)
         self.is_ours = is_ours(module_of(kind)) and module_of(kind) not in _HOLDING
+        self.is_engines = module_of(kind).startswith(_ENGINES)
         ours = [vars(each) for each in kind.__mro__ if is_ours(module_of(each))]
         ours = [] if issubclass(kind, Node) else ours
         self.properties = [word for own in ours for word in own if type(own[word]) is property]

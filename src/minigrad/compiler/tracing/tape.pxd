@@ -4,7 +4,7 @@ cimport cython
 
 from ...core.node cimport Node, Extras
 
-cdef int _INPUT, _CONSTANT, HAS_EXTRAS, _WHERE
+cdef int _INPUT, _CONSTANT, IS_SPECIAL, UNSTAMPED, _WHERE
 cdef int[::1] _arity
 cdef long long _next_base
 

@@ -20,7 +20,7 @@ from sys import getrefcount
 from typing import Any
 
 from ...core import cython_shim as cython
-from ...core.node import HAS_EXTRAS
+from ...core.node import IS_SPECIAL, UNSTAMPED
 from ...core.ops import OPS, TABLE
 from ...errors import TraceError
 
@@ -141,12 +141,12 @@ class Entries:
         for node in arguments:
             node._mark = base - self.add(_INPUT)
         for node in nodes:
-            code = node._tag
-            if code >= HAS_EXTRAS:
+            code = node._tag & UNSTAMPED
+            if code >= IS_SPECIAL:
                 if not _is_plain(node):
                     node._mark = base - self._special(node, describe)
                     continue
-                code -= HAS_EXTRAS
+                code -= IS_SPECIAL
             if stopped and id(node) in stopped:
                 node._mark = base - self._special(node, describe)
                 continue
@@ -282,6 +282,6 @@ _alone = _count_alone()
 def _is_plain(node: Any) -> bool:
     """Tell whether a node with extras is an ordinary one that has a label, say."""
     extras = node._extras
-    return node._tag != HAS_EXTRAS and not (
+    return node._tag & UNSTAMPED != IS_SPECIAL and not (
         extras.operands or extras.custom_backward is not None or extras.prev is not None
     )

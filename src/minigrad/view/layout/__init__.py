@@ -12,7 +12,8 @@ It is done in stages, a file each, in this order:
 - `layers`: every edge becomes a chain of items, one in each layer that it passes;
 - `ordering`, with `reinsert`: the order within each layer, so that few edges cross;
 - `placing`: where in its layer each item lies, so that edges are straight;
-- `routing`: the curves, and tracks around the drawing for edges that are too long for chains.
+- `routing`: the curves, and tracks around the drawing for edges that are too long for chains;
+- `rows`: what is too long for one line goes on in the next.
 
 Invariant: no two boxes overlap and no edge passes through a box that it does not belong to. It
 holds by construction: a layer reserves a strip as wide as its widest box, an edge runs level
@@ -26,13 +27,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from .layers import Layers, build
 from .ordering import improve
 from .placing import place, ports
 from .ranks import assign
-from .routing import curve, level_of, strips, tracks
+from .routing import Strip, curve, level_of, strips, tracks
+from .rows import Rows, rows_of, turned
 
 __all__ = ["Layers", "Layout", "Point", "in_layers", "layout"]
 
@@ -68,12 +71,14 @@ def layout(
     edges: Sequence[tuple[int, int]],
     rankdir: str = "LR",
     layers: Layers | None = None,
+    wrap: float | None = None,
 ) -> Layout:
     """Place boxes and route edges: from left to right ("LR") or from top to bottom ("TB").
 
     `sizes` has the (width, height) of each box, `edges` the numbers of (source, target): the
     operand and its user, which is drawn after it. Two edges between the same boxes are two lines.
-    Who draws one graph in both directions makes its `layers` once, by `in_layers`.
+    Who draws one graph in both directions makes its `layers` once, by `in_layers`. From left to
+    right, what is longer than `wrap` is drawn in rows.
     """
     if rankdir not in ("LR", "TB"):
         raise ValueError(
@@ -95,6 +100,9 @@ def layout(
     ]
     ends = [begin + size for begin, size in zip(begins, deep, strict=True)]
     half = [size / 2 for size in tall] + [0.0] * (len(middle) - len(tall))
+    rows = rows_of(graph, spans, middle, half, wrap) if wrap and not flip else None
+    if rows is not None:
+        return _in_rows(graph, rows, spans, begins, ends, middle, tall, edges, offsets)
     top = min((at - size for at, size in zip(middle, half, strict=True)), default=0.0)
     bottom = max((at + size for at, size in zip(middle, half, strict=True)), default=0.0)
     outer = {edge: level_of(track, top, bottom) for edge, track in around.items()}
@@ -124,3 +132,70 @@ def layout(
         ),
         tuple(tuple(point(x, y) for x, y in route) for route in routes),
     )
+
+
+def _in_rows(
+    graph: Layers,
+    rows: Rows,
+    spans: Sequence[Strip],
+    begins: Sequence[float],
+    ends: Sequence[float],
+    middle: Sequence[float],
+    tall: Sequence[float],
+    edges: Sequence[tuple[int, int]],
+    offsets: Sequence[float],
+) -> Layout:
+    """Move each row to its place, and lead the edges from one to the next."""
+    places = _turns(graph, rows, middle)
+    routes = []
+    for edge, (source, target) in enumerate(edges):
+        chain = graph.chains[edge]
+        first, last = graph.rank[source], graph.rank[target]
+        route: list[tuple[float, float]] = []
+        for number in range(rows.row[first], rows.row[last] + 1):
+            passed = [layer for layer in range(first, last + 1) if rows.row[layer] == number]
+            dx, dy = rows.shift[number]
+            levels = [middle[chain[layer - first]] + dy for layer in passed]
+            begin = ends[source] if passed[0] == first else spans[passed[0]][0]
+            end = begins[target] if passed[-1] == last else spans[passed[-1]][1]
+            if passed[-1] == last:
+                levels[-1] += offsets[edge]
+            strips_here = [(spans[layer][0] + dx, spans[layer][1] + dx) for layer in passed]
+            piece = curve(begin + dx, end + dx, levels, strips_here)
+            if route:
+                turn = turned(rows, number - 1, places[edge, number - 1], route[-1], piece[0])
+                route += turn
+            route += piece[1:] if route else piece
+        routes.append(route)
+
+    def point(x: float, y: float) -> Point:
+        return Point(round(x + MARGIN, 2), round(y + MARGIN, 2))
+
+    corners = []
+    for box, (begin, size) in enumerate(zip(begins, tall, strict=True)):
+        dx, dy = rows.of(graph.rank[box])
+        corners.append(point(begin + dx, middle[box] - size / 2 + dy))
+    points = [[point(x, y) for x, y in route] for route in routes]
+    far = max([*rows.right, *(p.x - MARGIN for route in points for p in route)])
+    corner = point(far, rows.bottom[-1])
+    return Layout(
+        corner.x + MARGIN,
+        corner.y + MARGIN,
+        tuple(corners),
+        tuple(tuple(route) for route in points),
+    )
+
+
+def _turns(graph: Layers, rows: Rows, middle: Sequence[float]) -> dict[tuple[int, int], int]:
+    """Say for each edge that leaves a row which one it is, counted from the lowest."""
+    leaving: dict[int, list[tuple[float, int]]] = {}
+    for edge, chain in enumerate(graph.chains):
+        for item, following in pairwise(chain):
+            number = rows.row[graph.rank[item]]
+            if rows.row[graph.rank[following]] != number:
+                leaving.setdefault(number, []).append((-middle[item], edge))
+    return {
+        (edge, number): place
+        for number, found in leaving.items()
+        for place, (_, edge) in enumerate(sorted(found))
+    }

@@ -109,6 +109,7 @@ function caption(play, frame, say, isAsked) {
       return {
         title: say("forward title", { name: nameOf(unit) }),
         text: frame.head + (isAsked ? "?" : frame.answer),
+        note: unit.stale ? say("stale") : undefined,
         asks: frame.head.split(": ").pop(),
       };
     case "seed": {
@@ -124,7 +125,11 @@ function caption(play, frame, say, isAsked) {
       return { title: say(`${key} title`), text: say(`${key} text`) };
     }
     default: // start, again, kept
-      return { title: say(`${frame.kind} title`), text: say(`${frame.kind} text`) };
+      return {
+        title: say(`${frame.kind} title`),
+        text: say(`${frame.kind} text`),
+        note: play.units.some(({ stale }) => stale) ? say("stale some") : undefined,
+      };
   }
 }
 
@@ -139,6 +144,7 @@ function backwardCaption(play, frame, say, isAsked) {
   const fields = { ...frame, contribution: secret(frame.contribution) };
   let note = say(node.byHand ? "by hand" : "reason", fields);
   if (frame.right !== undefined && !isAsked) note += `; ${complaint(frame, say)}`;
+  if (node.stale) note += `; ${say("stale")}`;
   return {
     title: say("backward title", { name: nameOf(node), operand: nameOf(operand) }),
     text: text + (isAsked ? "" : unlike(frame.right)),

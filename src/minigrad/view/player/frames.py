@@ -18,6 +18,7 @@ from ...calculus.replay import Replay, is_off, replays
 from ...calculus.steps import Forward, Step, aside, forward_steps, links, steps
 from ...core.graph import topological_order
 from ...core.names import brief, name_of, plural, short_name
+from ...core.strict import is_stale
 from ..scene import Scene
 from ..svg import COLUMN
 
@@ -125,6 +126,10 @@ def _unit(node: Any, explanation: Explanation, arrows: _Arrows) -> dict[str, Any
         unit["short"] = short
     if node._is_custom:
         unit["byHand"] = True
+    if is_stale(node):
+        unit["stale"] = (
+            True  # what the row says is not so any more, and the caption has to say that
+        )
     if explanation.rest_paths:
         unit["rest"] = [brief(explanation.rest), _count(explanation.rest_paths)]
     return unit
@@ -137,8 +142,7 @@ def _count(paths: int) -> str:
 
 def _forward(step: Forward, arrows: _Arrows) -> list[Any]:
     """A row of the forward pass: the unit, what is asked, the result."""
-    result = brief(step.data)
-    return [arrows.place[id(step.node)], str(step).removesuffix(result), result]
+    return [arrows.place[id(step.node)], step.head, brief(step.data)]
 
 
 def _backward(step: Step, arrows: _Arrows) -> list[Any]:

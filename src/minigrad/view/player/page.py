@@ -14,7 +14,8 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -24,7 +25,7 @@ from typing import Any, TypedDict
 from ...calculus.faults import FAULTS
 from ..layout import in_layers
 from ..scene import Scene
-from ..svg import DARK, svg_of
+from ..svg import DARK, DARK_FOLD, level_of, svg_of
 from .frames import Play, frame_at, widths_of
 
 _FOLDER = Path(__file__).parent
@@ -54,10 +55,10 @@ $picture<script type="application/json">$payload</script>
 
 _STILL = Template("""<main class="still">
 <h1>$title = $value</h1>
-<p>Too large to step through, so here is a still picture. $notice</p>
+<p>$words</p>
 <div>
-$picture</div>
-</main>""")
+$picture</div>$payload
+</main>$script""")
 
 
 class Options(TypedDict, total=False):
@@ -96,11 +97,14 @@ def script_hash() -> str:
     return _hash(script())
 
 
-def check_options(options: Options, what: str) -> None:
-    """Refuse an option that there is not, or a value that it cannot have, in a sentence."""
+def check_options(options: Options, what: str, own: Sequence[str]) -> None:
+    """Refuse an option that there is not, or a value that it cannot have, in a sentence.
+
+    `own` are the options of the function itself, which looks at them.
+    """
     for name in options:
         if name not in Options.__annotations__:
-            listed = ", ".join(Options.__annotations__)
+            listed = ", ".join([*Options.__annotations__, *own])
             raise TypeError(f"{what}: there is no option {name!r}; the options are {listed}.")
     choices = {"lang": [*words()], "theme": [*_THEMES], "fault": ["", *FAULTS]}
     for name, known in choices.items():
@@ -169,24 +173,64 @@ def page_of(shown: Sequence[tuple[Scene, Play]], rankdir: str, options: Options)
     return _page(title, "\n".join(body), f"script-src '{script_hash()}'; ", kind, options)
 
 
-def still_page_of(scene: Scene, rankdir: str = "LR") -> str:
+def still_page_of(scene: Scene, rankdir: str, options: Options) -> str:
     """Make a page without the player, for graphs that are too large to play."""
-    body = _STILL.substitute(
+    words = f"Too large to step through, so here is a still picture. {scene.notice}"
+    return _page(scene.title, _still(scene, rankdir, words), "", "", options)
+
+
+def folded_page_of(
+    scene: Scene,
+    levels: Mapping[str, Scene],
+    is_open: Sequence[str],
+    rankdir: str,
+    options: Options,
+    words: str,
+) -> str:
+    """Make a page with a folded picture, the boxes of which can be opened.
+
+    It holds the inside of each box once, drawn with all boxes in it closed.
+    """
+    ways = ("LR", "TB") if rankdir == "auto" else (rankdir,)
+    drawn = {
+        way: _packed(json.dumps({box: level_of(each, way) for box, each in levels.items()}))
+        for way in ways
+    }
+    payload = _inert({"levels": drawn, "open": list(is_open)})
+    code = _bare(_read("folded.js"))
+    body = _still(
+        scene,
+        rankdir,
+        words,
+        f'\n<script type="application/json">{payload}</script>',
+        f'\n<script type="module">{code}</script>',
+    )
+    return _page(scene.title, body, f"script-src '{_hash(code)}'; ", "", options)
+
+
+def _still(scene: Scene, rankdir: str, words: str, payload: str = "", code: str = "") -> str:
+    way = "LR" if rankdir == "auto" else rankdir
+    return _STILL.substitute(
         title=escape(scene.title),
         value=escape(str(scene.units[-1].data)),
-        notice=escape(scene.notice),
-        picture=svg_of(scene, "LR" if rankdir == "auto" else rankdir, has_style=False),
+        words=escape(words),
+        picture=svg_of(replace(scene, notice=""), way, has_style=False),
+        payload=payload,
+        script=code,
     )
-    return _page(scene.title, body, "", "", {})
 
 
 def _page(title: str, body: str, scripts: str, kind: str, options: Options) -> str:
-    style = _read("page.css") + DARK
+    theme = options.get("theme", "auto")
+    colours = [DARK, *([DARK_FOLD] if "mg-fold" in body else [])]
+    if "mg-fold" in body and theme != "auto":  # where there is no player to see to it
+        colours = [each.partition("{")[2].rpartition("}")[0] for each in colours]
+        colours = colours if theme == "dark" else []
+    style = _read("page.css") + "".join(colours)
     policy = (
         f"default-src 'none'; {scripts}style-src '{_hash(style)}'; base-uri 'none'; "
         "form-action 'none'"
     )
-    theme = options.get("theme", "auto")
     return _PAGE.substitute(
         lang=options.get("lang", "en"),
         theme="" if theme == "auto" else _attribute("data-theme", theme),

@@ -1,0 +1,185 @@
+"""Steps: what repeats in depth, each inside the next, as in a recurrent network or a long chain.
+
+Between two steps there is one value through which everything goes: h1, h2, h3. These values are the
+ones that the way from the result to the deepest operation cannot avoid (its dominators). Along them
+the operations repeat with a period, and each period is a step. Very many steps are put into boxes
+of boxes, so that no box holds more than one can look at.
+
+Start at `find_steps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from .boxes import Box, Part, Tree
+
+LEAST = 4  # steps; fewer are drawn as they are
+ROW = 32  # steps that stand in one box
+
+
+def find_steps(tree: Tree) -> None:
+    """Make boxes of the steps in the outermost box, if there are any."""
+    root = tree.root
+    parts = tree.in_order(root)
+    if len(parts) < LEAST * 2:
+        return
+    number = {_key(part): n for n, part in enumerate(parts)}
+    operands: list[list[int]] = []
+    for n, part in enumerate(parts):
+        found = {
+            number[_key(tree.part_in(root, s))]: None
+            for k in (part.all_kinds() if isinstance(part, Box) else [part])
+            for s, _ in tree.kinds.operands[k]
+        }
+        operands.append([m for m in found if m != n])
+    parent = _dominators(operands)
+    spine = _spine(operands, parent)
+    looks = [_look(tree, parts[n], operands[n]) for n in spine]
+    start, period, times = _longest_period(looks)
+    if times < LEAST:
+        return
+    heads = [spine[start + period * k] for k in range(times)]
+    beyond = spine[start + period * times] if start + period * times < len(spine) else None
+    _wrap_steps(tree, parts, parent, heads, beyond)
+    tree.settle()
+
+
+def _key(part: Part) -> int:
+    return part if isinstance(part, int) else -id(part)
+
+
+def _dominators(operands: list[list[int]]) -> list[int]:
+    """Return for each part the nearest one that all ways from it to the result go through.
+
+    Parts are in topological order, the result last; it is its own. Ancestors are found by leaps
+    whose lengths grow with the depth, so that a chain does not cost quadratic time.
+    """
+    count = len(operands)
+    root = count - 1
+    parent, depth, leap = [-1] * count, [0] * count, [root] * count
+    parent[root] = root
+
+    def common(a: int, b: int) -> int:
+        while depth[a] != depth[b]:
+            if depth[a] < depth[b]:
+                a, b = b, a
+            a = leap[a] if depth[leap[a]] >= depth[b] else parent[a]
+        while a != b:
+            a, b = (leap[a], leap[b]) if leap[a] != leap[b] else (parent[a], parent[b])
+        return a
+
+    users: list[list[int]] = [[] for _ in operands]
+    for n in range(count):
+        for m in operands[n]:
+            users[m].append(n)
+    for n in range(root - 1, -1, -1):
+        known = [u for u in users[n] if parent[u] >= 0]
+        if not known:
+            continue
+        found = known[0]
+        for user in known[1:]:
+            found = common(found, user)
+        parent[n], depth[n] = found, depth[found] + 1
+        far = leap[found]
+        is_even = depth[found] - depth[far] == depth[far] - depth[leap[far]]
+        leap[n] = leap[far] if is_even else found
+    return parent
+
+
+def _spine(operands: list[list[int]], parent: list[int]) -> list[int]:
+    """Return the dominators of the deepest operation, from the result down."""
+    height = [0] * len(operands)
+    for n, found in enumerate(operands):
+        height[n] = 1 + max((height[m] for m in found), default=0)
+    n = len(operands) - 1  # down the longest way to an operation without operations below
+    while any(operands[m] for m in operands[n]):
+        n = max((m for m in operands[n] if operands[m]), key=height.__getitem__)
+    spine = [n]
+    while parent[spine[-1]] != spine[-1]:
+        spine.append(parent[spine[-1]])
+    return spine[::-1]
+
+
+def _look(tree: Tree, part: Part, operands: list[int]) -> Hashable:
+    if isinstance(part, Box):
+        return part.name, sum(not tree.is_leaf(k) for k in part.all_kinds())
+    first = tree.kinds.results[part][0]
+    return first._code, first._op, len(operands), bool(first.label)
+
+
+def _longest_period(looks: list[Hashable]) -> tuple[int, int, int]:
+    """Return where a repetition begins, its period and how often: the most that is covered.
+
+    It may begin after a few parts of its own, as a loss has. Each beginning costs linear time.
+    """
+    best = (0, 1, 1)
+    for start in range(min(12, len(looks))):
+        rest = looks[start:]
+        fail = _borders(rest)
+        for length in range(len(rest), max(0, len(rest) - 12), -1):  # it may end before the end
+            period = length - fail[length]
+            times = length // period
+            if times >= LEAST and times * period > best[1] * best[2]:
+                best = (start, period, times)
+    return best
+
+
+def _borders(looks: list[Hashable]) -> list[int]:
+    """Return for each beginning of the list its longest border (Knuth, Morris and Pratt)."""
+    fail = [0] * (len(looks) + 1)
+    border = 0
+    for k in range(1, len(looks)):
+        while border and looks[k] != looks[border]:
+            border = fail[border]
+        border += looks[k] == looks[border]
+        fail[k + 1] = border
+    return fail
+
+
+def _wrap_steps(
+    tree: Tree, parts: list[Part], parent: list[int], heads: list[int], beyond: int | None
+) -> None:
+    """Put what hangs on each head, and on nothing further down, into a box."""
+    step_of: dict[int, int] = {head: k for k, head in enumerate(heads)}
+    if beyond is not None:
+        step_of[beyond] = len(heads)
+    contents: list[list[Part]] = [[] for _ in heads]
+    number: list[int] = [-1] * len(parts)
+    for n in range(len(parts) - 1, -1, -1):
+        if n in step_of:
+            number[n] = step_of[n]
+        elif parent[n] >= 0 and parent[n] != n:
+            number[n] = number[parent[n]]
+        if 0 <= number[n] < len(heads):
+            contents[number[n]].append(parts[n])
+    boxes: list[Part] = []
+    for k, content in enumerate(reversed(contents)):  # the first step is the deepest
+        boxes.append(_step(tree, f"step{k + 1}", content[::-1]))
+    first = [k + 1 for k in range(len(boxes))]
+    last = first[:]
+    while len(boxes) > ROW:
+        rows = range(0, len(boxes), ROW)
+        first, last = [first[r] for r in rows], [last[min(r + ROW, len(last)) - 1] for r in rows]
+        boxes = [
+            _step(tree, f"steps{a}-{b}", boxes[r : r + ROW])
+            for r, a, b in zip(rows, first, last, strict=True)
+        ]
+
+
+def _step(tree: Tree, name: str, content: list[Part]) -> Part:
+    """Make the box of a step; what is a box already, or a single operation, needs no other."""
+    operations = [part for part in content if isinstance(part, Box) or not tree.is_leaf(part)]
+    if len(operations) == 1:
+        (step,) = operations
+        if not isinstance(step, Box):
+            return step
+        if not step.is_scope:
+            step.name = name
+        for leaf in content:
+            if leaf is not step:
+                tree.home[leaf] = step
+    else:
+        step = tree.wrap(name, content)
+    step.is_step = True
+    return step
