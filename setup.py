@@ -5,17 +5,26 @@ compiler they become extension modules of the same names; without, or with MINIG
 installed as they are. `native/vm/`, the machine that runs compiled programs, is built along with
 them.
 
+pip builds in a new temporary folder each time, so what was compiled is kept in `build/kept`, under
+a hash of everything that went into it: the next install of the same sources takes it from there.
+
 MINIGRAD_CFLAGS holds flags for the compiler and the linker that come after all others: CI builds
 with sanitizers that way (`.ci/run`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
+import platform
 import runpy
 import shlex
+import shutil
+import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -23,8 +32,18 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
 PACKAGE = ROOT / "src" / "minigrad"
-WRITTEN = ROOT / "build" / "cython"  # the C files that Cython writes
+WRITTEN = ROOT / "build" / "cython"  # the C files that Cython writes, and headers
+KEPT = ROOT / "build" / "kept"  # what was compiled, by the hash of what it was made from
 
+# Strict IEEE arithmetic: no fused operations, no fast-math; errno is not read by anybody. Without
+# -g0 there would be debug information, as in Python itself: a third of the compiler's time, and
+# four fifths of the files.
+FLAGS = ("-g0", "-ffp-contract=off", "-fno-math-errno")
+# Each operation of the eager engine goes through these. The others take some 5 % more instructions
+# for a trace with -O1 than with -O2, which costs the compiler twice the time.
+EAGER = ("core.node", "core.backward", "scalar")
+
+POSIX = os.name == "posix"
 LAST_FLAGS = shlex.split(os.environ.get("MINIGRAD_CFLAGS", ""))
 
 DIRECTIVES = {
@@ -44,7 +63,7 @@ DIRECTIVES = {
 
 def say(text: str) -> None:
     """Print a notice that pip shows with -v."""
-    print(f"minigrad: {text}", file=sys.stderr)
+    sys.stderr.write(f"minigrad: {text}\n")  # in one piece: modules are compiled side by side
 
 
 class BuildEngine(build_ext):
@@ -65,22 +84,48 @@ class BuildEngine(build_ext):
     def build_extensions(self) -> None:
         """Compile all modules, or none: half an engine would be two."""
         try:
-            headers = Path(self.build_temp)
-            headers.mkdir(parents=True, exist_ok=True)
             for name, text in header_texts().items():
-                (headers / name).write_text(text, encoding="utf-8")
-            rules = [
-                *(str(PACKAGE / name) for name in ("core/ops.py", "maths/symbols.py", "optim.py")),
-                *map(str, (PACKAGE / "codegen").glob("*.py")),
-            ]
+                write_if_new(WRITTEN / name, text)
             for extension in self.extensions:
-                extension.depends += rules  # of the headers
-                extension.include_dirs.append(str(headers))
+                extension.include_dirs.append(str(WRITTEN))
                 extension.extra_compile_args += LAST_FLAGS
                 extension.extra_link_args += LAST_FLAGS
             super().build_extensions()
         except Exception as error:
             self._go_on_without(error)
+
+    def build_extension(self, ext: Extension) -> None:
+        """Compile one module, or take it from `build/kept` if it was made from just this."""
+        made = Path(self.get_ext_fullpath(ext.name))
+        ending = sysconfig.get_config_var("EXT_SUFFIX")
+        kept = KEPT / f"{ext.name}-{self._hash(ext)}{ending}"
+        made.parent.mkdir(parents=True, exist_ok=True)
+        if kept.exists():
+            shutil.copyfile(kept, made)
+            say(f"{ext.name} is unchanged and was not compiled again.")
+            return
+        began = time.perf_counter()
+        self.force = True  # file times say nothing here
+        super().build_extension(ext)
+        say(f"{ext.name} compiled in {time.perf_counter() - began:.0f} seconds.")
+        KEPT.mkdir(parents=True, exist_ok=True)
+        older = set(KEPT.glob(f"{ext.name}-*{ending}"))
+        unfinished = kept.with_name(f"{kept.name}.{os.getpid()}")
+        shutil.copyfile(made, unfinished)
+        unfinished.replace(kept)  # so that nobody sees half of it
+        for path in older:
+            path.unlink(missing_ok=True)
+
+    def _hash(self, ext: Extension) -> str:
+        """Hash all that decides what the compiler makes: text, flags, compiler, Python."""
+        compiler = [str(word) for word in getattr(self.compiler, "compiler_so", [])]
+        linker = [str(word) for word in getattr(self.compiler, "linker_so", [])]
+        told = [compiler, linker, ext.extra_compile_args, ext.extra_link_args, ext.libraries]
+        told += [sys.version, sysconfig.get_config_var("EXT_SUFFIX"), platform.libc_ver()]
+        if compiler:
+            told.append(subprocess.check_output([compiler[0], "--version"], text=True))
+        names = (*sorted(ext.sources), *sorted((PACKAGE / "native").rglob("*.h")))
+        return _hash_of(repr(told), *(ROOT / name for name in names), *sorted(WRITTEN.glob("*.h")))
 
     def _go_on_without(self, error: Exception) -> None:
         why = f"{type(error).__name__}: {error}"
@@ -124,44 +169,70 @@ def extensions() -> list[Extension]:
     except ImportError:
         say("Cython is not there; the pure engine is installed.")
         return []
-    # Strict IEEE arithmetic: no fused operations, no fast-math; errno is not read by anybody.
-    flags = ["-O2", "-ffp-contract=off", "-fno-math-errno"] if os.name == "posix" else []
     modules = [
         Extension(
             f"minigrad.{name}",
             [f"src/minigrad/{name.replace('.', '/')}.py"],
             include_dirs=["src/minigrad/native"],
-            extra_compile_args=flags,
+            extra_compile_args=["-O2" if name in EAGER else "-O1", *FLAGS] if POSIX else [],
         )
         for name in build["NATIVE"]
     ]
     write_codes()
+    hashes = forget_stale_c(modules)
     compiled = cythonize(
         modules,
         include_path=[str(WRITTEN)],
         build_dir=str(WRITTEN.relative_to(ROOT)),
-        force=_are_of_other_directives(),
         language_level=3,
         compiler_directives=DIRECTIVES,
     )
-    # The machine is written with the vectors of GCC and clang.
-    return [*compiled, machine()] if os.name == "posix" else compiled
+    for path, text in hashes.items():
+        path.write_text(text, encoding="utf-8")
+    # The machine is written with the vectors of GCC and clang. First, for it takes the longest.
+    return [machine(), *compiled] if POSIX else compiled
 
 
 def write_codes() -> None:
     """Write the codes of the op table down as constants of C, for `cimport`; see core/codes.py."""
     table = runpy.run_path(str(PACKAGE / "core" / "ops.py"))["TABLE"]
     text = "cdef enum:\n" + "".join(f"    {row.name.upper()} = {row.code}\n" for row in table)
-    path = WRITTEN / "minigrad_codes.pxd"
-    if not path.exists() or path.read_text(encoding="utf-8") != text:  # else Cython works anew
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_if_new(WRITTEN / "minigrad_codes.pxd", text)
 
 
-def _are_of_other_directives() -> bool:
-    """Tell whether C files lie here that were written before this file was changed."""
-    now = Path(__file__).stat().st_mtime
-    return any(path.stat().st_mtime < now for path in WRITTEN.rglob("*.c"))
+def forget_stale_c(modules: list[Extension]) -> dict[Path, str]:
+    """Remove C files made from other text or by another Cython, which goes by file times alone.
+
+    Returns the hash of what each will be made from, by the file to write it to.
+    """
+    from Cython import __version__
+
+    shared = [Path(__file__), *sorted(PACKAGE.rglob("*.pxd")), *WRITTEN.glob("*.pxd")]
+    hashes = {}
+    for module in modules:
+        c_file = (WRITTEN / module.sources[0]).with_suffix(".c")
+        text = _hash_of(__version__, ROOT / module.sources[0], *shared)
+        note = c_file.with_suffix(".hash")
+        if not note.exists() or note.read_text(encoding="utf-8") != text:
+            c_file.unlink(missing_ok=True)
+        hashes[note] = text
+    return hashes
+
+
+def _hash_of(text: str, *paths: Path) -> str:
+    parts = [text.encode(), *(path.read_bytes() for path in paths)]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[
+        :16
+    ]
+
+
+def write_if_new(path: Path, text: str) -> None:
+    """Write a file unless it says that already: else all that depends on it is made again."""
+    with contextlib.suppress(FileNotFoundError):
+        if path.read_text(encoding="utf-8") == text:
+            return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def machine() -> Extension:
@@ -175,7 +246,7 @@ def machine() -> Extension:
         libraries=["m"],
         # -Wno-psabi: vectors are never handed to a function of another file.
         extra_compile_args=[
-            *("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+            *("-O3", *FLAGS, "-fno-trapping-math"),
             *("-Wno-psabi", "-Wno-unused-function", "-fvisibility=hidden"),
         ],
     )
