@@ -61,7 +61,10 @@ def _power(x: Any, n: Any) -> Any:
     """The power; those of a norm without the logarithm that XLA would take for them."""
     if n == -0.5:
         return jnp.where(x == 0.0, jnp.inf, lax.rsqrt(x))
-    return _power(x, -0.5) / x if n == -1.5 else jnp.power(x, n)
+    if n == -1.5:  # in products: a quotient XLA would not compute twice, but in a kernel of its own
+        root = _power(x, -0.5)
+        return root * root * root
+    return jnp.power(x, n)
 
 
 class _Rows:
