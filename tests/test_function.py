@@ -561,3 +561,53 @@ def test_labels_stay_open_in_the_losses(kind, number, backend):
     assert fast.cache_info().traces == 1
     with pytest.raises((ValueError, IndexError)):
         fast.value_and_grad(points, [number(7)] * 4)
+
+
+def test_a_loop_as_everybody_writes_it(backend):
+    """zero_grad, call, backward, step: the numbers are those of descent on a parabola, by hand."""
+    ws = [Value(float(k), label=f"w{k}") for k in range(300)]
+    fast = minigrad.compile(lambda y: sum((w - y) ** 2 for w in ws), backend=backend)
+    optimizer = minigrad.optim.SGD(ws, lr=0.25)
+    for y in (1.0, 3.0, -2.0):
+        before = [w.data for w in ws]
+        optimizer.zero_grad()
+        total = fast(y)
+        total.backward()
+        assert total.grad == 1.0
+        assert [w.grad for w in ws] == [2 * (x - y) for x in before]
+        total.backward()  # adds the same once more
+        assert total.grad == 2.0
+        assert [w.grad for w in ws] == [4 * (x - y) for x in before]
+        optimizer.step()
+        assert [w.data for w in ws] == [y] * 300  # x - 0.25 * 4 (x - y)
+        ws[0].data, ws[1].data = 5.0, 7.0
+
+
+def test_a_pass_from_a_result_reaches_everything_it_depends_on(backend):
+    """Leaves, one that is there twice, nodes with a history, hand-written ones, further nodes."""
+    a, b = Value(2.0), Value(3.0)
+    fast = minigrad.compile(lambda x, y: a * x * y + b, backend=backend)
+    fast(a, Value(5.0)).backward()  # a² y + b
+    assert (a.grad, b.grad) == (20.0, 1.0)
+    a.grad = b.grad = 0.0
+    c = b * b
+    out = fast(c, Value(1.0))  # a b² + b
+    out.backward()
+    assert (a.grad, b.grad, c.grad, out.grad) == (9.0, 13.0, 2.0, 1.0)
+    a.grad = b.grad = 0.0
+    (fast(1.0, 1.0) * b).backward()  # (a + b) b
+    assert (a.grad, b.grad) == (3.0, 8.0)
+    a.grad = b.grad = 0.0
+    doubled = Value(2 * b.data, (b,), "twice")
+
+    def back():
+        b.grad += 2 * doubled.grad
+
+    doubled._backward = back
+    fast(doubled, Value(1.0)).backward()  # 2 a b + b
+    assert (a.grad, b.grad) == (6.0, 5.0)
+    a.grad = b.grad = 0.0
+    out = fast(1.0, 1.0)
+    out._prev.discard(a)  # edited: a has no part in it any more
+    out.backward()
+    assert (a.grad, b.grad) == (0.0, 1.0)

@@ -263,3 +263,23 @@ def test_state_of_another_length():
     with pytest.raises(ValueError, match="first: 2 Values but 1 numbers"):
         optimizer.step()
     assert optimizer.steps == 0
+
+
+def test_a_list_of_parameters_may_change_between_steps():
+    a, b = Value(1.0), Value(2.0)
+    optimizer = SGD([a], lr=0.5)
+    a.grad = b.grad = 1.0
+    optimizer.step()
+    optimizer.parameters.append(b)
+    optimizer.step()
+    assert (a.data, b.data) == (0.0, 1.5)
+    optimizer.parameters[0] = b
+    optimizer.parameters.pop()
+    optimizer.step()
+    optimizer.zero_grad()
+    assert (a.data, b.data, a.grad, b.grad) == (0.0, 1.0, 1.0, 0.0)
+    optimizer.parameters.append(3.0)
+    for attempt in (optimizer.step, optimizer.zero_grad):
+        with pytest.raises(TypeError, match="only Values have numbers to read or write, not float"):
+            attempt()
+    assert b.data == 1.0

@@ -19,7 +19,15 @@ from .codegen.formula import Formula, Rule, formula_of
 from .core.coerce import as_float, as_list
 from .core.display import paragraph, table
 from .core.names import plural
-from .core.parameters import as_numbers, data_of, grads_of, set_grads, write_data, zero_grad, zeros
+from .core.parameters import (
+    Nodes,
+    as_numbers,
+    data_of,
+    grads_of,
+    set_grads,
+    zero_grad,
+    zeros,
+)
 from .core.writeback import defer, flush_writebacks
 from .scalar import Value
 
@@ -75,6 +83,7 @@ class Optimizer:
 
     state_names: tuple[str, ...] = ()
     _turn: Turn | None = None  # a step that is being taken, or was when an exception came
+    _nodes = Nodes(())  # the parameters, as they were when a step was last taken
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -113,7 +122,8 @@ class Optimizer:
 
     def __getstate__(self) -> dict[str, Any]:
         self._complete()
-        return {name: thing for name, thing in vars(self).items() if name != "_turn"}
+        own = vars(self).items()
+        return {name: thing for name, thing in own if name not in ("_turn", "_nodes")}
 
     @property
     def lr(self) -> float:
@@ -150,11 +160,17 @@ class Optimizer:
 
     def zero_grad(self) -> None:
         """Set `.grad` of all parameters to zero."""
-        zero_grad(self.parameters)
+        zero_grad(self._known())
+
+    def _known(self) -> Nodes:
+        """Return the parameters; that all of them are Values is asked when others are there."""
+        if not self._nodes.are(self.parameters):
+            self._nodes = Nodes(tuple(self.parameters))
+        return self._nodes
 
     def step(self) -> None:
         """Move every parameter by one step against its gradient."""
-        parameters = tuple(self.parameters)
+        parameters = self._known()
         data, grads = data_of(parameters), grads_of(parameters)
         moved, state = self._update(data, grads, self.lr)
         turn = _Moving(self, parameters, as_numbers(moved, len(parameters), "step"), state)
@@ -222,7 +238,7 @@ class _Moving:
     """A step whose outcome is known: it is taken when the optimiser has it as its turn."""
 
     def __init__(
-        self, optimizer: Optimizer, parameters: tuple[Value, ...], moved: Numbers, state: State
+        self, optimizer: Optimizer, parameters: Nodes, moved: Numbers, state: State
     ) -> None:
         self._optimizer, self._parameters = optimizer, parameters
         self._moved, self._state, self._steps = moved, state, optimizer.steps + 1
@@ -230,7 +246,7 @@ class _Moving:
     def complete(self) -> None:
         optimizer = self._optimizer
         if optimizer._turn is self:
-            write_data(self._parameters, self._moved)
+            self._parameters.write(self._moved)
             optimizer._state, optimizer._steps = self._state, self._steps
             optimizer._turn = None
 

@@ -131,8 +131,7 @@ class _Restoring(_Moving):
     """A step of the optimiser, to where it was; like any other it is taken entirely or not."""
 
     def __init__(self, optimizer: Optimizer, training: _Training) -> None:
-        parameters = tuple(optimizer.parameters)
-        super().__init__(optimizer, parameters, training.parameters, training.state)
+        super().__init__(optimizer, optimizer._known(), training.parameters, training.state)
         self._steps = training.steps
 
 

@@ -12,6 +12,7 @@ programs that are `exact`, see `passes.grad`, and slower.
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -112,7 +113,7 @@ class Specialization:
         """Return the first result and its derivatives by all inputs."""
         return self.machine(BY_ALL).run(self.nodes_read, numbers, _with_adjoints)
 
-    def local_derivatives(self, numbers: Any) -> tuple[float, tuple[float, ...]]:
+    def local_derivatives(self, numbers: Any) -> tuple[float, array[float]]:
         """Return the first result and its derivatives by what is captured, and by Values given."""
         return self.machine(BY_VALUES).run(self.nodes_read, numbers, self._of_values)
 
@@ -121,13 +122,14 @@ class Specialization:
         inputs, count = [*numbers, *direction], len(direction)
         return self.machine(HVP).run(self.nodes_read, inputs, lambda done: _adjoints(done, count))
 
-    def _of_values(self, machine: Machine) -> tuple[float, tuple[float, ...]]:
+    def _of_values(self, machine: Machine) -> tuple[float, array[float]]:
         program, values = machine.program, machine.values
         first = program.adjoints + program.parameters
-        partials = values[program.adjoints : first].tolist()
+        partials = array("d")
+        partials.frombytes(values[program.adjoints : first].view(np.uint8).data)
         for at in self.value_places:
             partials.append(values.item(first + at))
-        return values.item(program.results[0]), tuple(partials)
+        return values.item(program.results[0]), partials
 
     # ---- programs and machines ------------------------------------------------------------------
 

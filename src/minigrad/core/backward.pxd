@@ -24,6 +24,39 @@ cdef inline bytearray new_buffer(Py_ssize_t count):
     memset(numbers_in(buffer), 0, count * sizeof(double))
     return buffer
 
+cdef extern from "Python.h":  # items of tuples, borrowed
+    void *PyTuple_GET_ITEM(object values, Py_ssize_t k)
+
+# What one node passes on to thousands: all are Values and have their places, since the order is made.
+cdef inline int add_products(tuple operands, double[::1] partials, double grad,
+                             double *flow) except -1:
+    cdef Py_ssize_t k
+    if partials.shape[0] != len(operands):
+        raise ValueError(f"{len(operands)} operands, but {partials.shape[0]} derivatives.")
+    for k in range(len(operands)):
+        flow[(<Node>PyTuple_GET_ITEM(operands, k))._place] += partials[k] * grad
+    return 0
+
+# False, and nothing added, if one of the operands is no leaf, or is there twice.
+cdef inline bint add_to_leaves(Node root, tuple operands, double[::1] partials) except -1:
+    cdef Py_ssize_t k
+    cdef Node node
+    cdef int is_special = IS_SPECIAL
+    if partials.shape[0] != len(operands):
+        raise ValueError(f"{len(operands)} operands, but {partials.shape[0]} derivatives.")
+    if root._a is not None or root._b is not None or (<Extras>root._extras).custom_backward is not None:
+        return False
+    for k in range(len(operands)):
+        node = <Node>PyTuple_GET_ITEM(operands, k)
+        if (node._a is not None or node._b is not None or node._tag & is_special
+                or node._mark == root._mark):
+            return False
+        node._mark = root._mark
+    for k in range(len(operands)):
+        (<Node>PyTuple_GET_ITEM(operands, k))._grad += partials[k]
+    root._grad += 1.0
+    return True
+
 cdef inline int set_at_once(list nodes, field, list numbers) except -1:
     cdef Py_ssize_t k
     cdef bytearray buffer = new_buffer(len(nodes))
@@ -36,6 +69,9 @@ cdef inline int set_at_once(list nodes, field, list numbers) except -1:
 
 @cython.locals(order=list, buffer=bytearray)
 cpdef add_gradients(Node root)
+
+@cython.locals(extras=Extras)
+cdef bint _passed_to_leaves(Node root) except -1
 
 @cython.locals(count=Py_ssize_t, flow="double *")
 cdef bytearray _seeded(list order)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from contextvars import copy_context
@@ -32,7 +33,7 @@ if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
-    from .cython_shim import new_buffer, numbers_in, set_at_once
+    from .cython_shim import add_products, add_to_leaves, new_buffer, numbers_in, set_at_once
 
     _this_thread = threading.get_ident
 
@@ -74,6 +75,9 @@ def _run_steps(order: list[Node], buffer: Any, count: int, by_hand: bool) -> int
                     return count + 1
                 run_by_hand(node, extras.custom_backward)
                 continue
+            if extras.prev is None and type(extras.partials) is array:
+                add_products(extras.operands, extras.partials, grad, flow)
+                continue
             if extras.prev is not None or extras.operands:
                 for operand, partial in _rules(node):
                     if operand._mark == done:
@@ -99,6 +103,8 @@ def add_gradients(root: Node) -> None:
     replacement = replaced_pass() if open_blocks else None
     if watchers or replacement is not None:
         topological_order(root)  # numbers (`x * 2`) appear as leaves, and take part
+    elif cython.compiled and not open_blocks and _passed_to_leaves(root):
+        return
     order = _postorder(root)
     buffer = _seeded(order)
     if replacement is not None:
@@ -111,6 +117,20 @@ def add_gradients(root: Node) -> None:
         return
     _run_pass(order, buffer, watchers, True)
     _set_gradients(order, buffer, True)
+
+
+def _passed_to_leaves(root: Node) -> bool:
+    """The whole pass, if the root is a compiled function's result that depends on leaves alone.
+
+    That is every step of a training loop. It is all in C, so nothing comes in between.
+    """
+    global _epoch
+    extras: Any = root._extras
+    if not root._tag & IS_SPECIAL or extras.prev is not None or type(extras.partials) is not array:
+        return False
+    _epoch += 4
+    root._mark = _epoch + 3
+    return bool(add_to_leaves(root, extras.operands, extras.partials))
 
 
 def _seeded(order: list[Node]) -> Any:
@@ -387,7 +407,14 @@ def _postorder(root: Node) -> list[Node]:  # noqa: PLR0915 - one loop, so that i
                         node._mark = second
             elif mark == listed:
                 for operand in lists[-1]:
-                    if operand._mark != done:
+                    if operand._mark == done:
+                        continue
+                    if operand._a is None and operand._b is None and not operand._tag & is_special:
+                        operand._mark = done  # a leaf, one of thousands of parameters perhaps
+                        operand._place = count
+                        count += 1
+                        order.append(operand)
+                    else:
                         below = operand
                         break
                 else:

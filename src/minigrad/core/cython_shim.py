@@ -51,7 +51,7 @@ def make_node(*arguments: Any) -> Any:
     """Stand in for what the pure engine imports and does not call."""
 
 
-open_slab = place_nodes = track = track_like = make_node
+open_slab = place_nodes = track = track_like = add_to_leaves = make_node
 
 
 # The gradients of a pass: in the native engine, C numbers in a bytearray.
@@ -68,6 +68,12 @@ def numbers_in(buffer: list[float]) -> list[float]:
 
 
 count_in = len
+
+
+def add_products(operands: Any, partials: Any, grad: float, flow: list[float]) -> None:
+    """Add what one node passes on to its operands, thousands perhaps."""
+    for operand, partial in zip(operands, partials, strict=True):
+        flow[operand._place] += partial * grad
 
 
 def set_at_once(nodes: Any, field: str, numbers: Any) -> None:
@@ -106,20 +112,27 @@ def first_new_meaning(
     return -1
 
 
-def copy_fields(values: tuple[Any, ...], numbers: Any, which: int) -> None:
-    """Copy the `.data` of Values (0), or write their `.data` (1) or `.grad` (2)."""
+def has_same_items(values: Any, before: tuple[Any, ...]) -> bool:
+    """Tell whether a list or tuple holds the very things of another."""
+    return len(values) == len(before) and all(map(is_, values, before))
+
+
+def first_other_than(kind: type, things: list[Any] | tuple[Any, ...]) -> int:
+    """Return the place of the first thing that is not of a kind; -1 if all are."""
+    return next((at for at, thing in enumerate(things) if not isinstance(thing, kind)), -1)
+
+
+def copy_fields(values: list[Any] | tuple[Any, ...], numbers: Any, which: int) -> None:
+    """Copy the `.data` (0) or `.grad` (3) of Values, or write their `.data` (1) or `.grad` (2)."""
     if len(numbers) < len(values):
         raise IndexError(f"{len(numbers)} numbers for {len(values)} Values.")
-    if which == 0:
-        numbers[: len(values)] = [value._data for value in values]
+    if which in (0, 3):
+        name = "_grad" if which else "_data"
+        for at, value in enumerate(values):
+            numbers[at] = getattr(value, name)
         return
     # Plain floats, not NumPy's; and as many as there are Values.
     set_at_once(values, "_data" if which == 1 else "_grad", numbers.tolist())
-
-
-def read_fields(values: tuple[Any, ...], numbers: Any) -> None:
-    """Copy the `.data` of Values."""
-    copy_fields(values, numbers, 0)
 
 
 def own_attributes(thing: Any) -> Any:

@@ -4,61 +4,68 @@ cimport cython
 
 from .node cimport Node
 
-cdef extern from "Python.h":  # items of tuples, borrowed
-    void *PyTuple_GET_ITEM(object values, Py_ssize_t k)
+from libc.string cimport memcmp
+
+cdef extern from "Python.h":  # items of lists and tuples, borrowed
+    void **PySequence_Fast_ITEMS(object values)
     void *Py_TYPE(void *item)
 
-@cython.locals(found=list)
-cdef list _listed(values, what)
+cdef int READ_DATA, WRITE_DATA, WRITE_GRADS, READ_GRADS
 
-@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
+@cython.locals(at=Py_ssize_t)
+cdef object _checked(values, what)
+
 cpdef data_of(values)
 
-@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
 cpdef grads_of(values)
 
-@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
 cpdef set_data(values, numbers)
 
-@cython.locals(nodes=list, x="double[::1]", k=Py_ssize_t)
 cpdef set_grads(values, numbers)
 
-@cython.locals(nodes=list, k=Py_ssize_t)
 cpdef zero_grad(values)
 
-# Loops over thousands of Values: nobody's references are counted, each is looked at once.
-cdef inline int copy_fields(tuple values, double[::1] x, int which) except -1:
+# Loops over thousands of Values, in a list or a tuple, between which no Python code runs: nobody's
+# references are counted, and what was looked at first is there later.
+cdef inline Py_ssize_t first_stranger(values) except -2:
     cdef Py_ssize_t k
+    cdef void **items = PySequence_Fast_ITEMS(values)
     cdef void *known = NULL
-    cdef void *node
-    if x.shape[0] < len(values):
-        raise IndexError(f"{x.shape[0]} numbers for {len(values)} Values.")
-    if not values:
-        return 0
-    cdef double *p = &x[0]
     for k in range(len(values)):
-        node = PyTuple_GET_ITEM(values, k)
-        if Py_TYPE(node) != known:  # nearly all are of one class
-            if not isinstance(<object>node, Node):
-                raise TypeError("only Values have numbers to read or write.")
-            known = Py_TYPE(node)
-        if which == 0:
-            p[k] = (<Node>node)._data
-        elif which == 1:
-            (<Node>node)._data = p[k]
-        else:
-            (<Node>node)._grad = p[k]
-    return 0
+        if Py_TYPE(items[k]) != known:  # nearly all are of one class
+            if not isinstance(<object>items[k], Node):
+                return k
+            known = Py_TYPE(items[k])
+    return -1
 
-cdef inline int read_fields(tuple values, double[::1] x) except -1:
+cdef inline bint has_same_items(values, tuple before) noexcept:
+    cdef Py_ssize_t count = len(before)
+    if len(values) != count:
+        return False
+    return memcmp(PySequence_Fast_ITEMS(values), PySequence_Fast_ITEMS(before),
+                  count * sizeof(void *)) == 0
+
+cdef inline int copy_fields(values, double[::1] x, int which) except -1:
     cdef Py_ssize_t k
-    if values is None or x.shape[0] < len(values):
-        raise IndexError("fewer numbers than Values.")
-    if not values:
+    cdef Py_ssize_t count = len(values)
+    cdef void **items = PySequence_Fast_ITEMS(values)
+    if x.shape[0] < count:
+        raise IndexError(f"{x.shape[0]} numbers for {count} Values.")
+    if not count:
         return 0
     cdef double *p = &x[0]
-    for k in range(len(values)):
-        p[k] = (<Node>PyTuple_GET_ITEM(values, k))._data
+    if which == READ_DATA:
+        for k in range(count):
+            p[k] = (<Node>items[k])._data
+    elif which == WRITE_DATA:
+        for k in range(count):
+            (<Node>items[k])._data = p[k]
+    elif which == WRITE_GRADS:
+        for k in range(count):
+            (<Node>items[k])._grad = p[k]
+    else:
+        for k in range(count):
+            p[k] = (<Node>items[k])._grad
     return 0
 
 @cython.final

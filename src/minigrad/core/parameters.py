@@ -23,24 +23,27 @@ if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
-    from .cython_shim import copy_fields, read_fields, set_at_once
+    from .cython_shim import copy_fields, first_other_than, has_same_items
+
+    def first_stranger(values: list[Any] | tuple[Any, ...]) -> int:
+        """Return the place of the first thing that is no Value; -1 if all are."""
+        return first_other_than(Node, values)
 
 
-def _listed(values: Iterable[Any], what: str) -> list[Any]:
-    """Return the Values as a list of our own, and refuse anything else among them.
+READ_DATA, WRITE_DATA, WRITE_GRADS, READ_GRADS = range(4)  # what `copy_fields` does
 
-    Nobody else holds that list, so that the loops below need not look again.
-    """
+
+def _checked(values: Any, what: str) -> Any:
+    """Return the Values as a list or tuple, and refuse anything else among them."""
     flush_writebacks()
     refuse_in_trace(f"calls {what}")
-    found = as_list(values, what)
-    known = None
-    for value in found:
-        kind = type(value)
-        if kind is not known:  # nearly always they are all of one kind
-            if not isinstance(value, Node):
-                raise TypeError(f"{what}: got {kind.__name__} among them; all must be Values.")
-            known = kind
+    if type(values) is Nodes:
+        return values.values
+    found: Any = values if type(values) in (list, tuple) else as_list(values, what)
+    at = first_stranger(found)
+    if at >= 0:
+        kind = type(found[at]).__name__
+        raise TypeError(f"{what}: got {kind} among them; all must be Values.")
     return found
 
 
@@ -58,64 +61,45 @@ def zeros(count: int) -> array[float]:
     return array("d", bytes(8 * count))
 
 
-def data_of(values: Iterable[Any]) -> array[float]:
+def data_of(values: Iterable[Any] | Nodes) -> array[float]:
     """Return the numbers of many Values as an `array('d')`."""
-    nodes = _listed(values, "data_of(values)")
+    nodes = _checked(values, "data_of(values)")
     found = zeros(len(nodes))
-    x = found
-    for k in range(len(nodes)):
-        x[k] = cython.cast(Node, nodes[k])._data
+    copy_fields(nodes, found, READ_DATA)
     return found
 
 
-def grads_of(values: Iterable[Any]) -> array[float]:
+def grads_of(values: Iterable[Any] | Nodes) -> array[float]:
     """Return the gradients of many Values as an `array('d')`."""
-    nodes = _listed(values, "grads_of(values)")
+    nodes = _checked(values, "grads_of(values)")
     if is_flowing():  # to a hand-written step, gradients are those of its pass
         return array("d", [node.grad for node in nodes])
     found = zeros(len(nodes))
-    x = found
-    for k in range(len(nodes)):
-        x[k] = cython.cast(Node, nodes[k])._grad
+    copy_fields(nodes, found, READ_GRADS)
     return found
 
 
 def set_data(values: Iterable[Any], numbers: Any) -> None:
     """Write numbers, an array or any sequence, into the `.data` of as many Values."""
-    nodes = _listed(values, "set_data(values, …)")
-    found = as_numbers(numbers, len(nodes), "set_data")
-    if not cython.compiled:
-        set_at_once(nodes, "_data", found.tolist())
-        return
-    x = found
-    for k in range(len(nodes)):
-        cython.cast(Node, nodes[k])._data = x[k]
+    nodes = _checked(values, "set_data(values, …)")
+    copy_fields(nodes, as_numbers(numbers, len(nodes), "set_data"), WRITE_DATA)
 
 
 def set_grads(values: Iterable[Any], numbers: Any) -> None:
     """Write numbers, an array or any sequence, into the `.grad` of as many Values."""
-    nodes = _listed(values, "set_grads(values, …)")
+    nodes = _checked(values, "set_grads(values, …)")
     found = as_numbers(numbers, len(nodes), "set_grads")
-    if is_flowing():
-        for node, number in zip(nodes, found, strict=True):
-            node.grad = number
+    if not is_flowing():
+        copy_fields(nodes, found, WRITE_GRADS)
         return
-    if not cython.compiled:
-        set_at_once(nodes, "_grad", found.tolist())
-        return
-    x = found
-    for k in range(len(nodes)):
-        cython.cast(Node, nodes[k])._grad = x[k]
+    for node, number in zip(nodes, found, strict=True):
+        node.grad = number
 
 
-def zero_grad(values: Iterable[Any]) -> None:
+def zero_grad(values: Iterable[Any] | Nodes) -> None:
     """Set the `.grad` of many Values to zero."""
-    nodes = _listed(values, "zero_grad(values)")
-    if is_flowing() or not cython.compiled:
-        set_grads(nodes, zeros(len(nodes)))
-        return
-    for k in range(len(nodes)):
-        cython.cast(Node, nodes[k])._grad = 0.0
+    nodes = _checked(values, "zero_grad(values)")
+    set_grads(nodes, zeros(len(nodes)))
 
 
 # ---- numbers of Values, as they are: nothing is flushed -----------------------------------
@@ -124,32 +108,41 @@ def zero_grad(values: Iterable[Any]) -> None:
 @cython.final
 @cython.cclass
 class Nodes:
-    """Values whose numbers are read at each call; that they are Values is checked here, once."""
+    """Values whose numbers are read or written again and again; what they are is checked once."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
-        for value in values:
-            if not isinstance(value, Node):
-                raise TypeError(f"only Values have numbers to read, not {type(value).__name__}.")
+        at = first_stranger(values)
+        if at >= 0:
+            kind = type(values[at]).__name__
+            raise TypeError(f"only Values have numbers to read or write, not {kind}.")
         self.values = values
 
     def __len__(self) -> int:
         return len(self.values)
 
+    def are(self, values: Any) -> bool:
+        """Tell whether a list or tuple holds these very Values, in this order."""
+        return type(values) in (list, tuple) and has_same_items(values, self.values)
+
     def read(self, numbers: Any) -> None:
         """Write the `.data` of the Values into the first numbers of a buffer."""
-        read_fields(self.values, numbers)
+        copy_fields(self.values, numbers, READ_DATA)
+
+    def write(self, numbers: Any) -> None:
+        """Write the first numbers of an array into the `.data` of the Values."""
+        copy_fields(self.values, numbers, WRITE_DATA)
 
 
 def read_data(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the `.data` of Values into the first numbers of a buffer."""
-    copy_fields(values, numbers, 0)
+    copy_fields(Nodes(values).values, numbers, READ_DATA)
 
 
 def write_data(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the first numbers of a NumPy array into the `.data` of Values."""
-    copy_fields(values, numbers, 1)
+    copy_fields(Nodes(values).values, numbers, WRITE_DATA)
 
 
 def write_grads(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the first numbers of a NumPy array into the `.grad` of Values."""
-    copy_fields(values, numbers, 2)
+    copy_fields(Nodes(values).values, numbers, WRITE_GRADS)
