@@ -15,7 +15,7 @@ from minigrad import Value
 from minigrad.compiler.specialization import BY_VALUES
 
 from . import hidden, problems
-from .problems import ADAM, CHECKED, Job
+from .problems import ADAM, CHECKED, SGD, Job
 from .scalars import Classic
 
 
@@ -28,10 +28,16 @@ class EagerKit(problems.Kit):
     cos = staticmethod(minigrad.cos)
 
 
+def optimizer(name, parameters):
+    if name == "SGD":
+        return minigrad.optim.SGD(parameters, **SGD)
+    return minigrad.optim.Adam(parameters, **ADAM)
+
+
 class Eager(Classic):
     """The graph built and run backward by `Value`, step after step."""
 
-    kit, make = EagerKit, Value
+    kit, make, optimizer = EagerKit, Value, "Adam"
 
     def __init__(self):
         pass
@@ -65,20 +71,28 @@ class Eager(Classic):
 
     def trainer(self, length):
         p = problems.gpt_parameters(Value)
-        adam = minigrad.optim.Adam(problems.flat(p), **ADAM)
+        step = loop(
+            lambda tokens: problems.gpt_loss(p, tokens, self.kit),
+            optimizer(self.optimizer, problems.flat(p)),
+        )
+        return step, lambda: np.array(minigrad.data_of(problems.flat(p)))
 
-        def step(tokens):
-            adam.zero_grad()
-            problems.gpt_loss(p, tokens, self.kit).backward()
-            adam.step()
 
-        return step, lambda: np.array(minigrad.data_of(adam.parameters))
+def loop(loss, optimizer):
+    """A training step as everybody writes it."""
+
+    def step(tokens):
+        optimizer.zero_grad()
+        loss(tokens).backward()
+        optimizer.step()
+
+    return step
 
 
 class Compiled:
     """The compiler, a whole call at a time: arguments in, value and gradients out."""
 
-    cores = 1
+    cores, optimizer = 1, "Adam"
 
     class kit(EagerKit):  # noqa: N801
         take = staticmethod(minigrad.take)
@@ -109,7 +123,7 @@ class Compiled:
         return read
 
     def train_step(self, function, parameters):
-        return minigrad.train_step(function, minigrad.optim.Adam(parameters, **ADAM))
+        return minigrad.train_step(function, optimizer(self.optimizer, parameters))
 
     # ---- the cases
 
@@ -188,6 +202,13 @@ class Kernel(Compiled):
             return value, np.array([found.get(id(p), 0.0) for p in parameters])
 
         return read
+
+
+class Loop(Compiled):
+    """A compiled loss in a loop as everybody writes it, with `backward()` and `step()`."""
+
+    def train_step(self, function, parameters):
+        return loop(function, optimizer(self.optimizer, parameters))
 
 
 class TwoCores(Compiled):

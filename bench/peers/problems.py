@@ -103,6 +103,7 @@ SHAPES = {
 BOUNDARY = VOCABULARY - 1  # the token before and after a document
 DOCUMENTS = {4: "eva", 8: "charlie", 16: "maximilianojose"}
 ADAM = {"lr": 0.01, "betas": (0.85, 0.99), "eps": 1e-8}
+SGD = {"lr": 0.001}
 
 
 def encode(name):
@@ -158,7 +159,7 @@ def train(peer, several):
 
 
 def training_job(peer, tokens):
-    """Value, gradients and a step of Adam, again and again on one document."""
+    """Value, gradients and a step of an optimiser, again and again on one document."""
     step, finish = peer.trainer(len(tokens) - 1)
     return Job(lambda: step(tokens), lambda _: (0.0, finish()), gc.collect)
 
