@@ -6,8 +6,10 @@ import itertools
 import random
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
-from minigrad.compiler.passes.matrices import by_key, matrix_products
+from minigrad.compiler.passes.matrices import _renumbered_at, by_key, matrix_products
 
 ROWS = np.array([[1, 2, 3], [4, 5, 6]])
 COLUMNS = np.array([[10, 20, 30], [11, 21, 31], [12, 22, 32], [13, 23, 33]])
@@ -47,3 +49,12 @@ def test_places_of_each_key():
     found = [(key, places.tolist()) for key, places in by_key(np.array([5, 3, 5, 4, 3, 5]))]
     assert found == [(3, [1, 4]), (4, [3]), (5, [0, 2, 5])]
     assert list(by_key(np.array([], dtype=np.int64))) == []
+
+
+@given(st.lists(st.integers(0, 5)))
+def test_keys_are_numbered_in_order_of_appearance(keys):
+    firsts, numbers = _renumbered_at(np.array(keys, dtype=np.uint64))
+    known = list(dict.fromkeys(keys))
+    assert [keys[at] for at in firsts] == known
+    assert firsts.tolist() == [keys.index(key) for key in known]
+    assert numbers.tolist() == [known.index(key) for key in keys]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 np = pytest.importorskip("numpy")
 
 # ruff: noqa: E402
-from minigrad.compiler.ir.refs import MOST_SLOTS, Area, Flags, Ref, ref_of
+from minigrad.compiler.ir.refs import MOST_SLOTS, Area, Flags, Ref, distinct, ref_of
 from minigrad.errors import TraceError
 
 SIZES = st.integers(1, 9)
@@ -169,3 +169,10 @@ def test_slots_behind_the_border_are_refused_and_not_wrapped(count, terms, beyon
     slots[-1] = MOST_SLOTS - 1 + beyond
     with pytest.raises(TraceError, match=r"more than 2,147,483,647 slots.*Compile a part"):
         ref_of(slots.reshape(count, terms))
+
+
+@given(st.lists(SLOT))
+def test_distinct_numbers_are_a_sorted_set(numbers):
+    assert distinct(np.array(numbers, dtype=np.int64)).tolist() == sorted(set(numbers))
+    doubled = np.array([numbers, numbers], dtype=np.int64)
+    assert distinct(doubled).tolist() == sorted(set(numbers))

@@ -32,7 +32,7 @@ from .arguments.results import Template, kind_of
 from .arguments.structure import Flat, is_as_outlined, outline, rebuild
 from .backends import Backend, backend_of
 from .ir.program import Program, verify
-from .ir.refs import runs
+from .ir.refs import distinct, runs
 from .machine import Machine, NotFinite, Numbers
 from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
@@ -232,7 +232,7 @@ def _adjoints(machine: Machine, count: int) -> Numbers:
 
 def _delivered(program: Program) -> tuple[tuple[int, int], ...]:
     """The ranges of slots that somebody reads after a run: results, and derivatives by inputs."""
-    found = runs(np.unique(np.array(program.results, dtype=np.int64)))
+    found = runs(distinct(np.array(program.results, dtype=np.int64)))
     if program.adjoints:
         found.append((program.adjoints, program.adjoints + program.inputs))
     return tuple(found)

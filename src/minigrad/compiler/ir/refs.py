@@ -221,6 +221,16 @@ def _ref_of_few(starts: list[int]) -> Ref:
     return Ref(0, rows=np.array(starts, dtype=np.int32))
 
 
+def distinct(numbers: Any) -> Any:
+    """Return the different numbers of an array, sorted.
+
+    `np.unique` does that too, and imports masked arrays for it: more than the time that it takes to
+    compile a small function.
+    """
+    found = np.sort(numbers, axis=None)
+    return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
+
+
 def runs(slots: Slots) -> list[tuple[int, int]]:
     """List the ranges, each (first, end), that sorted slots consist of."""
     pieces = np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []
@@ -254,7 +264,7 @@ class Area:
         elif isinstance(self.slots, tuple):
             different = len(set(self.slots))
         else:
-            different = len(np.unique(self.slots))
+            different = len(distinct(self.slots))
         return different == self.rows * self.terms
 
 

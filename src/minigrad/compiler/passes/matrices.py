@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.refs import distinct
+
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -84,7 +86,7 @@ def _components(left_ids: Ints, right_ids: Ints, lefts: int, rights: int) -> tup
             x = parent[x]
         return x
 
-    pairs = np.unique(left_ids.astype(np.int64) * rights + right_ids)
+    pairs = distinct(left_ids.astype(np.int64) * rights + right_ids)
     for a, b in zip((pairs // rights).tolist(), (pairs % rights).tolist(), strict=True):
         p, q = root(a), root(b + lefts)
         if p != q:
@@ -97,7 +99,7 @@ def _is_shuffled(rows: Ints) -> bool:
     """Tell whether some rows have the same elements in another order."""
     mixed = rows.astype(np.uint64) * _weights(1)[0]
     sums = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
-    return len(np.unique(sums)) < len(_interned(rows)[0])
+    return len(distinct(sums)) < len(_interned(rows)[0])
 
 
 @cache
@@ -122,11 +124,16 @@ def _interned(rows: Ints) -> tuple[Ints, Ints]:
 
 def _renumbered_at(keys: Any) -> tuple[Ints, Ints]:
     """Number keys in order of appearance; return where each first stands, and all numbers."""
-    _, firsts, ids = np.unique(keys, return_index=True, return_inverse=True)
+    by_key = np.argsort(keys, kind="stable")  # equal ones as they come, so the first leads
+    ordered = keys[by_key]
+    leads = np.append(True, ordered[1:] != ordered[:-1])[: len(keys)]
+    firsts = by_key[leads]
     order = np.argsort(firsts)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return firsts[order], place[ids.ravel()]
+    numbers = np.empty_like(by_key)
+    numbers[by_key] = place[np.cumsum(leads) - 1]
+    return firsts[order], numbers
 
 
 def _renumbered(ids: Ints) -> tuple[Ints, Ints]:

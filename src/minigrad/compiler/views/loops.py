@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.refs import Ref
+from ..ir.refs import Ref, distinct
 from .plan import Loop, Table, View
 
 
@@ -33,7 +33,7 @@ def fit(table: Table, matters: Table) -> tuple[int, tuple[Loop, ...], Table] | N
         begin = [slice(None)] * 3
         end[axis], begin[axis] = slice(1, None), slice(None, -1)
         both = matters[tuple(end)] & matters[tuple(begin)]
-        found = np.unique(np.diff(table, axis=axis)[both])
+        found = distinct(np.diff(table, axis=axis)[both])
         if len(found) > 1:
             return None
         strides.append(int(found[0]) if len(found) else 0)

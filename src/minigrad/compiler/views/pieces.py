@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import TraceError
 from ..ir.program import Instruction, Program
-from ..ir.refs import Flags, Ref
+from ..ir.refs import Flags, Ref, distinct
 from .plan import Leaf, Table
 
 FEW = 8  # up to so many elements that are together by chance, each becomes an array of its own
@@ -37,7 +37,7 @@ def refuse_irregular(program: Program) -> None:
         for ref, rows, terms in i.spaces()[:-1]:
             if ref.rows is None and ref.cells is None:
                 continue
-            found = np.unique(np.searchsorted(starts, ref.slots(rows, terms).ravel(), "right"))
+            found = distinct(np.searchsorted(starts, ref.slots(rows, terms).ravel(), "right"))
             gathered += len(found) if len(found) > 2 else 0
             if gathered > MOST_GATHERED:
                 raise TraceError(

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...errors import TraceError
 from ..ir.program import Instruction, Program
-from ..ir.refs import Ref
+from ..ir.refs import Ref, distinct
 from .loops import common, fit, loops_of, merged, split_loops, view_of
 from .pieces import (
     MOST_GATHERED,
@@ -307,7 +307,7 @@ class _Planner:
     def _from_slots(self, slots: Table, constant: Table) -> View | Masked | Joined | Gathered:
         pieces = self.pieces
         places = np.searchsorted(pieces.index, slots, side="right") - 1
-        sources = [int(at) for at in np.unique(places[~constant])]
+        sources = [int(at) for at in distinct(places[~constant])]
         if len(sources) == 1:
             view = self._fitted(sources[0], slots, constant)
             if view is not None and not constant.any():

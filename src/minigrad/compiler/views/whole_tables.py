@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..ir.refs import distinct
 from .pieces import Pieces
 from .plan import Table, WholeTable
 
@@ -67,7 +68,7 @@ def wanted_ends(pieces: Pieces, tables: dict[int, WholeTable]) -> dict[int, str]
                 continue
             slots = ref.slots(rows, terms)
             constant = pieces.is_constant(slots)
-            sources = np.unique(np.searchsorted(pieces.index, slots[~constant], "right") - 1)
+            sources = distinct(np.searchsorted(pieces.index, slots[~constant], "right") - 1)
             if len(sources) != 1 or int(sources[0]) not in tables:
                 continue
             at = int(sources[0])
