@@ -46,14 +46,10 @@ ONE_THREAD = {
     "JAX_PLATFORMS": "cpu",
 }
 
-KERNEL, WHOLE, EAGER = (
-    "minigrad compiled, kernel",
-    "minigrad compiled, whole call",
-    "minigrad eager",
-)
-TWO_CORES = "minigrad compiled, two cores"
-LOOP = "minigrad compiled, backward() and step()"
-ARRAYS = "NumPy by hand, whole arrays"
+KERNEL, WHOLE, EAGER = "minigrad, kernel", "minigrad, whole call", "minigrad eager"
+TWO_CORES = "minigrad, two cores"
+LOOP = "minigrad, backward()"
+ARRAYS = "NumPy, whole arrays"
 C, FAST_C = "C by hand", "C by hand, -ffast-math"
 CLASSIC, MICROGPT = "classic Value", "microgpt-style Value"
 NUMPY, TORCH, JAX, CASADI, NUMBA = (
@@ -486,7 +482,7 @@ def claims(results):
 
 # ---- tables and chart --------------------------------------------------------------------------
 
-STEP_COLUMNS = ("peer", "min", "median", "× kernel", "ready in, s", "difference")
+STEP_COLUMNS = ("peer", "min", "median", "ratio", "ready, s", "difference")
 TRAINING_COLUMNS = ("peer", "seconds", "× minigrad", "difference", "")
 GROWTH_COLUMNS = ("width", "tokens", "nodes", "seconds", "µs per node", "bytes per node")
 
@@ -556,10 +552,10 @@ def tables(results):
         elif name == "B end to end":
             yield f"{name}: {result['what']}", TRAINING_COLUMNS, training_lines(result)
         else:
-            base = base_of(result["rows"]) or "nothing"
-            columns = [f"× {base}" if column == "× kernel" else column for column in STEP_COLUMNS]
             title = f"{name}: {result['what']}; {result['unit']}, {result['rounds']} rounds"
-            yield title, columns, step_lines(result)
+            if base := base_of(result["rows"]):
+                title += f"; ratio to {base}"
+            yield title, STEP_COLUMNS, step_lines(result)
     lines = (
         (text, figure or "–", "not measured" if figure is None else "yes" if holds else "NO")
         for text, figure, holds in claims(results)
@@ -569,14 +565,15 @@ def tables(results):
 
 
 def print_tables(results):
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
     for title, columns, lines in tables(results):
-        table = Table(title=title)
+        table = Table(title=title, title_justify="left", box=box.SIMPLE)  # 80 columns are enough
         for number, column in enumerate(columns):
-            table.add_column(column, justify="right" if number else "left")
+            table.add_column(column, justify="right" if number else "left", no_wrap=not number)
         for cells in lines:
             table.add_row(*cells)
         console.print(table)
