@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import random
 from math import inf, nan, pi
@@ -12,10 +13,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 from precise import partial_errors, value_errors
-from programs import ARITHMETIC
+from programs import ARITHMETIC, call_minigrad
 
 import minigrad
 from minigrad import Value, grad
+from minigrad.compiler.backends import native
 from minigrad.core.ops import OPS, TABLE
 from minigrad.functions import VALUES
 from minigrad.maths import floats as ieee
@@ -410,3 +412,47 @@ def test_second_derivatives_at_the_joints_of_piecewise_rules():
     assert second(lambda v: v.silu()) == pytest.approx(0.5, rel=1e-15)
     assert second(lambda v: v.gelu()) == pytest.approx(2 / math.sqrt(2 * pi), rel=1e-14)
     assert second(lambda v: v**3) == 0.0
+
+
+# Operands in which a row is a polynomial of the first degree: its slopes end, whatever they are.
+LINEAR = dict.fromkeys(("add", "sub", "mul", "neg", "sum", "mean", "dot", "where", "take"), {0, 1})
+LINEAR |= {"div": {0}, "leaky_relu": {0, 1}}
+ODD = (nan, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0)  # at infinities there are limits
+OUTPUTS = {"softmax": 2, "log_softmax": 2}
+
+
+@pytest.mark.parametrize(
+    "op",
+    [op for op in ROWS if op not in INSIDE and LINEAR.get(op.name) != {0, 1}],
+    ids=lambda op: op.name,
+)
+def test_where_the_value_is_nan_so_are_the_derivatives_of_all_orders(op):
+    # A constant nan has the derivative 0, and would look like a number one order later.
+    met = 0
+    for xs in itertools.product(ODD, repeat=op.arity or 2):
+        for which in range(OUTPUTS.get(op.name, 1)):
+            operands = [Value(x) for x in xs]
+            value = call_minigrad(op.name, operands, which if op.name in OUTPUTS else None)
+            if not math.isnan(value.data) or (op.name == "pow" and math.isnan(xs[0])):
+                continue  # nan**0 is 1 in IEEE, and the slope of nan**1
+            for k in {*range(len(xs))} - LINEAR.get(op.name, set()):
+                if which != k and op.name in OUTPUTS:
+                    continue
+                slope = value
+                for _ in range(3):
+                    slope = grad(slope, operands[k], create_graph=True)
+                    assert math.isnan(slope.data), (xs, which, k)
+                    met += 1
+    assert met > 0
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+@pytest.mark.parametrize("name, x", [("log", -2.0), ("log1p", -2.0), ("abs", nan), ("relu", nan)])
+def test_compiled_functions_have_no_number_either_where_the_value_is_nan(name, x, backend):
+    if backend == "native" and not native.available():
+        pytest.skip("the machine in C is not built")
+    function = minigrad.compile(getattr(minigrad, name), backend=backend)
+    assert math.isfinite(function(0.5).data)
+    value, slopes = function.value_and_grad(x)
+    assert math.isnan(value) and math.isnan(slopes.args[0])
+    assert math.isnan(function.hvp((x,), (1.0,))[0])

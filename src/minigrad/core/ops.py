@@ -13,6 +13,8 @@ A rule is written once for every kind of number. It receives a mathematics `m` (
   follows it is a function of its own, because closures cost even those who do not get there;
 - `m.div` and `m.pow` stand for `/` and `**`, which raise on Python floats where IEEE answers;
 - comparisons are `<`, `<=`, `>`, `>=` and `m.equal`, because `==` on Values is identity;
+- where there is no derivative it is `y`, the value, which is nan there: a constant nan would have 0
+  for its derivative, and so the next one would look like a number;
 - no rule uses an operation with a kink (`abs`, `relu`, `maximum`) where it could be differentiated
   again: the convention at the kink would become a wrong second derivative.
 
@@ -220,7 +222,7 @@ def _pow_base(m: Any, y: Any, x: Any, n: Any) -> Any:
 def _pow_exponent(m: Any, y: Any, x: Any, n: Any) -> Any:
     if m.rows:
         return m.rows["pow_log"](x, n)
-    at_zero = m.where(n >= 0.0, 0.0, m.where(n < 0.0, -inf, nan))
+    at_zero = m.where(n >= 0.0, 0.0, m.where(n < 0.0, -inf, y))
     elsewhere = _power_times(m, m.log(x), x, y, n, 0)
     return m.where(m.equal(x, 0.0), at_zero, elsewhere)
 
@@ -230,7 +232,7 @@ def _pow_base_twice(m: Any, y: Any, x: Any, n: Any) -> Any:
 
 
 def _pow_both(m: Any, y: Any, x: Any, n: Any) -> Any:
-    beyond = m.where(n > 0.0, -inf, m.where(n <= 0.0, inf, nan))  # x**(n-1) * (1 + n*log(x))
+    beyond = m.where(n > 0.0, -inf, m.where(n <= 0.0, inf, y))  # x**(n-1) * (1 + n*log(x))
     at_zero = m.where(n >= 1.0, m.pow(x, n - 1.0), beyond)
     elsewhere = _power_times(m, 1.0 + n * m.log(x), x, m.pow(x, n), n, 1)
     return m.where(m.equal(x, 0.0), at_zero, elsewhere)
@@ -238,7 +240,8 @@ def _pow_both(m: Any, y: Any, x: Any, n: Any) -> Any:
 
 def _pow_exponent_twice(m: Any, y: Any, x: Any, n: Any) -> Any:
     elsewhere = _power_times(m, m.log(x) * m.log(x), x, m.pow(x, n), n, 0)
-    return m.where(m.equal(x, 0.0), m.where(n >= 0.0, 0.0, inf), elsewhere)
+    at_zero = m.where(n >= 0.0, 0.0, m.where(n < 0.0, inf, y))
+    return m.where(m.equal(x, 0.0), at_zero, elsewhere)
 
 
 _POWERS = ((0.01, 10.0), (-5.0, 5.0))
@@ -277,7 +280,7 @@ row(
 row(
     "abs",
     lambda m, x: m.abs(x),
-    lambda m, y, x: m.where(x > 0.0, 1.0, m.where(x < 0.0, -1.0, 0.0 * x)),
+    lambda m, y, x: m.where(x > 0.0, 1.0, m.where(x < 0.0, -1.0, y)),
     probes=(1e-300, -1e300),
     note="The derivative at 0 is 0.",
     says=Says("x if x > 0 else -x", ("1 if x > 0 else -1 if x < 0 else 0",), "any x"),
@@ -303,19 +306,19 @@ row(
 row(
     "log",
     lambda m, x: m.log(x),
-    lambda m, y, x: m.where(x < 0.0, nan, m.div(1.0, x + 0.0)),
+    lambda m, y, x: m.where(x < 0.0, y, m.div(1.0, x + 0.0)),
     domain=(1e-3, 100.0),
     probes=(1.0, 1.0000000000000002, 1e-300, 1e300),
-    note="Below 0 both value and derivative are nan.",
+    note="Below 0 the value and all derivatives are nan.",
     says=Says("log(x)", ("1/x",), "x > 0"),
 )
 row(
     "log1p",
     lambda m, x: m.log1p(x),
-    lambda m, y, x: m.where(x < -1.0, nan, m.div(1.0, 1.0 + x)),
+    lambda m, y, x: m.where(x < -1.0, y, m.div(1.0, 1.0 + x)),
     domain=(-0.99, 100.0),
     probes=(0.0, 1e-20, -0.9999999999999999, 1e300),
-    note="Below -1 both value and derivative are nan.",
+    note="Below -1 the value and all derivatives are nan.",
     says=Says("log(1 + x)", ("1/(1 + x)",), "x > -1"),
 )
 row(
@@ -409,9 +412,9 @@ def _scaled_hypot(m: Any, size: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return k, m.hypot(k * a, k * b)
 
 
-def _unless_infinite(m: Any, radius: Any, bend: Any) -> Any:
-    """Return a second slope, which is 0 where an operand is infinite."""
-    return m.where(m.equal(radius, inf), 0.0, bend)
+def _unless_infinite(m: Any, radius: Any, a: Any, b: Any, bend: Any) -> Any:
+    """Return a second slope, which is 0 where an operand is infinite, and the other a number."""
+    return m.where(m.equal(radius, inf) & m.equal(a, a) & m.equal(b, b), 0.0, bend)
 
 
 def _hypot_slope(m: Any, y: Any, a: Any, b: Any) -> Any:
@@ -435,7 +438,7 @@ def _hypot_bend(m: Any, y: Any, a: Any, b: Any) -> Any:
     """Return b*b / hypot(a, b)**3."""
     k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
     share = m.div(k * b, radius)
-    return _unless_infinite(m, radius, (k * share) * m.div(share, radius))
+    return _unless_infinite(m, radius, a, b, (k * share) * m.div(share, radius))
 
 
 def _hypot_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
@@ -444,7 +447,7 @@ def _hypot_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
     is_less = m.abs(a) < m.abs(b)
     small, large = m.where(is_less, a, b), m.where(is_less, b, a)
     bend = -m.div(k * (k * small), radius) * m.div(m.div(k * large, radius), radius)
-    return _unless_infinite(m, radius, bend)
+    return _unless_infinite(m, radius, a, b, bend)
 
 
 row(
@@ -496,7 +499,7 @@ def _square_bend(m: Any, y: Any, a: Any, b: Any) -> Any:
     k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
     p, q = k * (k * a), k * (k * b)
     bend = m.div(m.div(m.div(q - p, radius) * m.div(q + p, radius), radius), radius)
-    return _unless_infinite(m, radius, bend)
+    return _unless_infinite(m, radius, a, b, bend)
 
 
 def _square_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
@@ -504,7 +507,7 @@ def _square_mixed(m: Any, y: Any, a: Any, b: Any) -> Any:
     k, radius = _scaled_hypot(m, m.hypot(a, b), a, b)
     p, q = k * (k * a), k * (k * b)
     bend = -2.0 * m.div(m.div(m.div(p, radius) * m.div(q, radius), radius), radius)
-    return _unless_infinite(m, radius, bend)
+    return _unless_infinite(m, radius, a, b, bend)
 
 
 row(
@@ -753,7 +756,7 @@ row(
 row(
     "relu",
     lambda m, x: m.where(x <= 0.0, 0.0, x),
-    lambda m, y, x: m.where(x > 0.0, 1.0, m.where(x <= 0.0, 0.0, nan)),
+    lambda m, y, x: m.where(x > 0.0, 1.0, m.where(x <= 0.0, 0.0, y)),
     probes=(1e-300, -1e-300, 1e300),
     label="ReLU",
     note="The derivative at 0 is 0; nan stays nan.",
@@ -763,8 +766,8 @@ row(
     "leaky_relu",
     lambda m, x, slope: m.where(x > 0.0, x, slope * x),
     (
-        lambda m, y, x, slope: m.where(x > 0.0, 1.0, m.where(x <= 0.0, slope, nan)),
-        lambda m, y, x, slope: m.where(x > 0.0, 0.0, x),
+        lambda m, y, x, slope: m.where(x > 0.0, 1.0, m.where(x <= 0.0, slope, y)),
+        lambda m, y, x, slope: m.where(x > 0.0, 0.0, m.where(x <= 0.0, x, y)),
     ),
     domain=(_WIDE, (0.0, 0.5)),
     probes=((1e-300, 0.01), (-1e300, 0.01)),
@@ -782,16 +785,16 @@ row(
 # ---- choices ---------------------------------------------------------------------------------
 
 
-def _share(m: Any, ahead: Any, behind: Any, tie: Any) -> Any:
-    return m.where(ahead, 1.0, m.where(behind, 0.0, m.where(tie, 0.5, nan)))
+def _share(m: Any, y: Any, ahead: Any, behind: Any, tie: Any) -> Any:
+    return m.where(ahead, 1.0, m.where(behind, 0.0, m.where(tie, 0.5, y)))
 
 
 row(
     "maximum",
     lambda m, a, b: m.where(a > b, a, m.where(a <= b, b, a + b)),
     (
-        lambda m, y, a, b: _share(m, a > b, a < b, m.equal(a, b)),
-        lambda m, y, a, b: _share(m, b > a, b < a, m.equal(a, b)),
+        lambda m, y, a, b: _share(m, y, a > b, a < b, m.equal(a, b)),
+        lambda m, y, a, b: _share(m, y, b > a, b < a, m.equal(a, b)),
     ),
     probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
     note="A tie shares the derivative, half and half; nan wins.",
@@ -809,8 +812,8 @@ row(
     "minimum",
     lambda m, a, b: m.where(a < b, a, m.where(a >= b, b, a + b)),
     (
-        lambda m, y, a, b: _share(m, a < b, a > b, m.equal(a, b)),
-        lambda m, y, a, b: _share(m, b < a, b > a, m.equal(a, b)),
+        lambda m, y, a, b: _share(m, y, a < b, a > b, m.equal(a, b)),
+        lambda m, y, a, b: _share(m, y, b < a, b > a, m.equal(a, b)),
     ),
     probes=((1.0, 1.0000000000000002), (-1e300, 1e300)),
     note="A tie shares the derivative, half and half; nan wins.",
@@ -824,19 +827,27 @@ row(
         "any a, b",
     ),
 )
+
+
+def _clip_slope(m: Any, y: Any, x: Any, ends: tuple[Any, Any], slopes: tuple[float, ...]) -> Any:
+    """Choose a slope by where x lies: below both bounds, above them or between."""
+    below, above, between = slopes
+    inside = m.where(m.equal(x, x), between, y)
+    return m.where(x < ends[0], below, m.where(x > ends[1], above, inside))
+
+
 row(
     "clip",
     lambda m, x, low, high: m.where(x < low, low, m.where(x > high, high, x)),
     (
-        lambda m, y, x, low, high: m.where(
-            (x >= low) & (x <= high), 1.0, m.where((x < low) | (x > high), 0.0, nan)
-        ),
-        lambda m, y, x, low, high: m.where(x < low, 1.0, 0.0),
-        lambda m, y, x, low, high: m.where((x > high) & (x >= low), 1.0, 0.0),
+        lambda m, y, x, *ends: _clip_slope(m, y, x, ends, (0.0, 0.0, 1.0)),
+        lambda m, y, x, *ends: _clip_slope(m, y, x, ends, (1.0, 0.0, 0.0)),
+        lambda m, y, x, *ends: _clip_slope(m, y, x, ends, (0.0, 1.0, 0.0)),
     ),
     domain=(_WIDE, (-4.0, -1.0), (1.0, 4.0)),
     probes=((0.5, -1.0, 1.0), (1e300, -1.0, 1.0), (-1e300, -1.0, 1.0)),
-    note="At an edge the derivative is 1: the argument is still itself there.",
+    note="At an edge the derivative is 1: the argument is still itself there. A bound that is nan "
+    "bounds nothing.",
     says=Says(
         "low if x < low else high if x > high else x",
         (
