@@ -32,7 +32,7 @@ from minigrad.lab import LABS, LabError, broken, versions
 from minigrad.lab.broken import FAULTS
 from minigrad.lab.labs import LANGUAGES, PAGES, SECTIONS, language, sound
 from minigrad.lab.phrases import PHRASES
-from minigrad.lab.spanish import EXPERIMENTS
+from minigrad.lab.spanish import EXPERIMENTS, MEASURED
 from minigrad.lab.workspace import examine, find_folder
 
 # ---- the seven versions ------------------------------------------------------------------------
@@ -325,6 +325,8 @@ def test_the_texts_are_the_same_in_both_languages(name):
         for experiment, translation in EXPERIMENTS.items():  # a column, or a call
             expected = re.sub(rf"^{experiment} +", f"{translation:<9} ", expected, flags=re.M)
             expected = re.sub(rf"\b{experiment}\b(?=\()", translation, expected)
+        for measured, translation in MEASURED.items():
+            expected = re.sub(rf"(?<=  ){measured}(?= )", translation, expected)
         assert "".join(fences(spanish, kind)) == expected
 
     def numbers(text):
@@ -376,6 +378,8 @@ def test_the_programs_of_a_spanish_lab_are_spanish(name):
             code = code.replace(word, translation)
         for word, translation in EXPERIMENTS.items():
             code = re.sub(rf"\b{word}\b", translation, code)
+        for word, translation in MEASURED.items():
+            code = code.replace(f"'{word}'", f"'{translation}'")
         assert translated_code == code
         assert max(map(len, program("es").splitlines())) <= 100
 
@@ -400,8 +404,10 @@ def test_the_guides_are_the_same_in_both_languages():
     english, spanish = ((docs / name).read_text("utf-8") for name in ("labs.md", "labs.es.md"))
     for pattern in (r"^```\w+$", r"^#+ ", r"^- ", r"^\| `\w+` "):
         assert re.findall(pattern, english, re.M) == re.findall(pattern, spanish, re.M) != []
-    for kind in ("pycon", "python"):
-        assert fences(english, kind) == fences(spanish, kind)
+    assert fences(english, "python") == fences(spanish, "python")
+    typed = [re.findall(r"^(?:>>>|\.\.\.) .*", text, re.M) for text in (english, spanish)]
+    in_english = [re.sub(r'(, lang=)?"es"', "", line) for line in typed[1]]
+    assert typed[0] == in_english != typed[1]
     for row in LABS.values():
         assert f"\n| `{row.name}` |" in english
 

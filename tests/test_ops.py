@@ -415,7 +415,9 @@ def test_second_derivatives_at_the_joints_of_piecewise_rules():
 
 
 # Operands in which a row is a polynomial of the first degree: its slopes end, whatever they are.
-LINEAR = dict.fromkeys(("add", "sub", "mul", "neg", "sum", "mean", "dot", "where", "take"), {0, 1})
+LINEAR = {
+    key: {0, 1} for key in ("add", "sub", "mul", "neg", "sum", "mean", "dot", "where", "take")
+}
 LINEAR |= {"div": {0}, "leaky_relu": {0, 1}}
 ODD = (nan, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0)  # at infinities there are limits
 OUTPUTS = {"softmax": 2, "log_softmax": 2}
@@ -447,12 +449,15 @@ def test_where_the_value_is_nan_so_are_the_derivatives_of_all_orders(op):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "native"])
-@pytest.mark.parametrize("name, x", [("log", -2.0), ("log1p", -2.0), ("abs", nan), ("relu", nan)])
+@pytest.mark.parametrize(
+    ("name", "x"), [("log", -2.0), ("log1p", -2.0), ("abs", nan), ("relu", nan)]
+)
 def test_compiled_functions_have_no_number_either_where_the_value_is_nan(name, x, backend):
     if backend == "native" and not native.available():
         pytest.skip("the machine in C is not built")
     function = minigrad.compile(getattr(minigrad, name), backend=backend)
     assert math.isfinite(function(0.5).data)
     value, slopes = function.value_and_grad(x)
-    assert math.isnan(value) and math.isnan(slopes.args[0])
+    assert math.isnan(value)
+    assert math.isnan(slopes.args[0])
     assert math.isnan(function.hvp((x,), (1.0,))[0])

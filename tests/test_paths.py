@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import sys
 
 import pytest
@@ -14,7 +15,10 @@ from pictures import named, neuron, twice
 from programs import call_minigrad, random_program, run
 from rich.console import Console
 
+import minigrad
 from minigrad import Value, explain, grad
+from minigrad.calculus import words
+from minigrad.calculus.faults import FAULTS
 from minigrad.calculus.paths import explain_all
 from minigrad.core.graph import count_paths, paths, topological_order
 
@@ -23,6 +27,13 @@ def by_hand():
     """The diamond without a label on its result, as the documentation writes it."""
     a, b, c = Value(2.0, label="a"), Value(3.0, label="b"), Value(4.0, label="c")
     return (a * b + c) * (a - c), a, b, c
+
+
+def printed(thing):
+    """What rich writes of it."""
+    stream = io.StringIO()
+    Console(file=stream, width=200).print(thing)
+    return stream.getvalue()
 
 
 def ladder(rungs):
@@ -239,3 +250,33 @@ def test_long_paths_are_shortened():
 def test_mistakes(arguments, error, fragment):
     with pytest.raises(error, match=fragment):
         explain(*arguments)
+
+
+def test_explanations_in_spanish_have_no_english_words():
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    result = (a * b + a) * a  # 2*a*b + 2*a
+    other = Value(1.0, label="z")
+    assert a.explain(result, lang="es").text().startswith("a: 16, la suma de 3 caminos hasta *")
+    assert str(a.explain(result, top=1, lang="es")).endswith("(2 caminos más) = 16")
+    assert str(other.explain(result, lang="es")) == (
+        "z: ningún camino lleva a *, así que el gradiente es 0"
+    )
+    assert str(result.explain(a, lang="es")).endswith("(al revés sí lo hay: intercámbialos)")
+    chain = a
+    for _ in range(20):
+        chain = chain + chain
+    said = a.explain(chain, top=2, lang="es")
+    for text in (repr(said), said._repr_html_(), printed(said)):
+        assert "caminos" in text
+        assert not re.search(r"\b(paths?|more|product|local derivatives|gradient of)\b", text)
+    with pytest.raises(ValueError, match=r"explain: lang='fr'; choose of en, es"):
+        a.explain(result, lang="fr")
+
+
+def test_phrases_have_the_same_keys_and_fields_in_every_language():
+    english = words.PHRASES["en"]
+    for phrases in words.PHRASES.values():
+        assert phrases.keys() == english.keys()
+        for key, text in phrases.items():
+            assert sorted(re.findall(r"{\w+}", text)) == sorted(re.findall(r"{\w+}", english[key]))
+    assert minigrad.broken.faults("es").keys() == minigrad.broken.faults().keys() == FAULTS.keys()

@@ -203,9 +203,12 @@ class Value(Node):
 
     # ---- what modules above offer ----------------------------------------------------------------
 
-    def explain(self, result: Value, top: int = 10) -> Any:
-        """Return the gradient of `result` with respect to this Value as a sum over paths."""
-        return ABILITIES["explain"](result, self, top)
+    def explain(self, result: Value, top: int = 10, lang: str = "en") -> Any:
+        """Return the gradient of `result` with respect to this Value as a sum over paths.
+
+        Of these it lists the `top` largest; `lang` is the language of its sentences, "en" or "es".
+        """
+        return ABILITIES["explain"](result, self, top, lang)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         """The picture of the graph, for notebooks."""

@@ -24,13 +24,11 @@ from ..core.names import brief, json_number, name_of, plural, short_name
 from ..core.terminal import table_of
 from ..scalar import ABILITIES, Value
 from .steps import aside, check_root, links
+from .words import PHRASES, check_language
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table
-
-
-_HEAD = ("path", "local derivatives", "product")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,7 +43,7 @@ class Term:
     @property
     def path(self) -> str:
         """The way up: `a → a*b → + → *`."""
-        return " → ".join(_shortened(self.nodes, short_name))
+        return self.way()
 
     def __repr__(self) -> str:
         return f"<Term {brief(self.product)} = {self.factors}: {self.path}>"
@@ -53,7 +51,15 @@ class Term:
     @property
     def factors(self) -> str:
         """The local derivatives along the way: `3 · 1 · -2`."""
-        return " · ".join(_shortened(self.locals, brief)) or "1"
+        return self.product_of()
+
+    def way(self, lang: str = "en") -> str:
+        """Return the path in a language: of a long one, how many nodes there are between."""
+        return " → ".join(_shortened(self.nodes, short_name, lang))
+
+    def product_of(self, lang: str = "en") -> str:
+        """Return the factors in a language."""
+        return " · ".join(_shortened(self.locals, brief, lang)) or "1"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +72,7 @@ class Explanation:
     paths: int  # all of them, exactly
     terms: tuple[Term, ...]  # the largest, by absolute value, first
     rest: float  # what the paths beyond them add up to
+    lang: str = "en"  # of its sentences: en or es
 
     @property
     def rest_paths(self) -> int:
@@ -77,47 +84,66 @@ class Explanation:
         """The sum in one line, its terms in the order in which the expression was written."""
         name = short_name(self.variable)
         if not self.paths:
-            text = f"{name}: no path leads to {short_name(self.result)}, so the gradient is 0"
+            text = self._say("no path", variable=name, result=short_name(self.result))
             is_swapped = any(node is self.result for node in topological_order(self.variable))
-            return f"{text} (the other way there is: swap the two)" if is_swapped else text
+            return text + self._say("swapped") if is_swapped else text
         written = sorted(self.terms, key=lambda term: term.positions)
-        parts = [(term.product, term.path) for term in written]
+        parts = [(term.product, term.way(self.lang)) for term in written]
         if self.rest_paths:
-            parts.append((self.rest, plural(self.rest_paths, "more path")))
+            parts.append((self.rest, self._rest))
         return f"{name}: {_sum(parts)} = {brief(self.gradient)}"
 
     def text(self) -> str:
         """Write the equation, and below it a line for each path: product, factors, way."""
         if not self.paths:
             return self.equation
-        rows = [(brief(term.product), term.factors, term.path) for term in self.terms]
+        rows = [(brief(term.product), *self._written(term)) for term in self.terms]
         if self.rest_paths:
-            rows.append((brief(self.rest), plural(self.rest_paths, "more path"), ""))
+            rows.append((brief(self.rest), self._rest, ""))
         first, second = (max(len(row[k]) for row in rows) for k in (0, 1))
         lines = [f"  {a:>{first}}  =  {b:<{second}}   {c}".rstrip() for a, b, c in rows]
-        way = f"{plural(self.paths, 'path')} to {short_name(self.result)}"
-        head = f"{short_name(self.variable)}: {brief(self.gradient)}, the sum of {way}"
+        names = {"variable": short_name(self.variable), "result": short_name(self.result)}
+        counted = self._count(self.paths, "path")
+        head = self._say("head", gradient=brief(self.gradient), paths=counted, **names)
         return "\n".join([head, *lines])
 
     def table(self, encoding: str = "utf-8") -> Table:
         """Return the paths as a table for rich, in characters that the encoding has."""
-        result = short_name(self.result) if self.result.label else "the result"
-        title = f"gradient of {result} with respect to {short_name(self.variable)}"
-        footers = self._in_all()
-        rows = self._rows()
-        return table_of(_HEAD, rows, right=(1, 2), footers=footers, title=title, encoding=encoding)
+        names = {"variable": short_name(self.variable), "result": short_name(self.result)}
+        title = self._say("title" if self.result.label else "title of result", **names)
+        footers, rows, head = self._in_all(), self._rows(), self._head
+        return table_of(head, rows, right=(1, 2), footers=footers, title=title, encoding=encoding)
+
+    @property
+    def _head(self) -> tuple[str, str, str]:
+        return self._say("way"), self._say("locals"), self._say("product")
+
+    @property
+    def _rest(self) -> str:
+        return self._count(self.rest_paths, "more path")
+
+    def _say(self, phrase: str, **fields: str) -> str:
+        return PHRASES[self.lang][phrase].format(**fields)
+
+    def _count(self, count: int, thing: str) -> str:
+        says = PHRASES[self.lang]
+        return plural(count, says[thing], says[f"{thing}s"], says["about"])
+
+    def _written(self, term: Term) -> tuple[str, str]:
+        return term.product_of(self.lang), term.way(self.lang)
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        rows = [(term.path, term.factors, brief(term.product)) for term in self.terms]
+        rows = [(*self._written(term)[::-1], brief(term.product)) for term in self.terms]
         if self.rest_paths:
-            rows.append((plural(self.rest_paths, "more path"), "", brief(self.rest)))
+            rows.append((self._rest, "", brief(self.rest)))
         return rows
 
     def _in_all(self) -> tuple[str, str, str]:
-        return f"{plural(self.paths, 'path')} in all", "", brief(self.gradient)
+        in_all = self._say("in all", paths=self._count(self.paths, "path"))
+        return in_all, "", brief(self.gradient)
 
     def _repr_html_(self) -> str:
-        paths = table(_HEAD, self._rows(), right=(1, 2), footer=self._in_all())
+        paths = table(self._head, self._rows(), right=(1, 2), footer=self._in_all())
         return code(self.equation) + (paths if self.paths else "")
 
     def as_dict(self) -> dict[str, Any]:
@@ -152,16 +178,23 @@ class Explanation:
         yield self.table(console.encoding)
 
 
-def explain(result: Value, variable: Value, top: int = 10) -> Explanation:
-    """Explain the gradient of `result` with respect to `variable` by its `top` largest paths."""
+def explain(result: Value, variable: Value, top: int = 10, lang: str = "en") -> Explanation:
+    """Explain the gradient of `result` with respect to `variable` by its `top` largest paths.
+
+    `lang` is the language of its sentences: "en" or "es".
+    """
     check_root(result, "explain(result, …)")
     check_root(variable, "explain(…, variable)")
     _check_top(top)
-    return _Downwards(result, top, leading_to=variable).explanation(variable)
+    check_language(lang, "explain")
+    return _Downwards(result, top, leading_to=variable).explanation(variable, lang)
 
 
 def explain_all(
-    result: Value, top: int = 10, variables: Iterable[Value] | None = None
+    result: Value,
+    top: int = 10,
+    variables: Iterable[Value] | None = None,
+    lang: str = "en",
 ) -> list[Explanation]:
     """Explain the gradient with respect to each of the variables, in one pass.
 
@@ -169,8 +202,10 @@ def explain_all(
     """
     check_root(result, "explain_all")
     _check_top(top)
+    check_language(lang, "explain_all")
     down = _Downwards(result, top)
-    return [down.explanation(node) for node in (down.order if variables is None else variables)]
+    chosen = down.order if variables is None else variables
+    return [down.explanation(node, lang) for node in chosen]
 
 
 def _check_top(top: int) -> None:
@@ -234,7 +269,7 @@ class _Downwards:
                 self.rests[key] = self.rests.get(key, 0.0) + dropped
                 del known[self.top :]
 
-    def explanation(self, variable: Value) -> Explanation:
+    def explanation(self, variable: Value, lang: str) -> Explanation:
         key = id(variable)
         ways = sorted(self.ways.get(key, ()), key=_smallness)
         return Explanation(
@@ -244,6 +279,7 @@ class _Downwards:
             self.counts.get(key, 0),
             tuple(_term(way) for way in ways),
             self.rests.get(key, 0.0),
+            lang,
         )
 
 
@@ -276,12 +312,12 @@ def _sum(parts: list[tuple[float, str]]) -> str:
     return " ".join(texts)
 
 
-def _shortened(things: Sequence[Any], show: Callable[[Any], str]) -> list[str]:
+def _shortened(things: Sequence[Any], show: Callable[[Any], str], lang: str) -> list[str]:
     """Show all of them, or the first and the last; those between are not looked at."""
     if len(things) <= 14:
         return [show(thing) for thing in things]
     ends = [show(thing) for thing in (*things[:6], *things[-6:])]
-    return [*ends[:6], f"… {len(things) - 12} more …", *ends[6:]]
+    return [*ends[:6], PHRASES[lang]["more"].format(count=len(things) - 12), *ends[6:]]
 
 
 ABILITIES["explain"] = explain

@@ -15,7 +15,7 @@ from ..core.files import write_atomically
 from ..core.names import readable
 from ..core.terminal import put, put_json, put_table, shown
 from ..errors import ExpressionError
-from .options import AsJson, Force, check_new, write
+from .options import AsJson, Force, Language, asked_language, check_new, write
 
 
 def doctor(
@@ -34,9 +34,7 @@ def doctor(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Tell all that is known of limits, too.")
     ] = False,
-    lang: Annotated[
-        str | None, typer.Option("--lang", help="en or es; by default the language of your system.")
-    ] = None,
+    lang: Language = None,
     as_json: AsJson = False,
     page: Annotated[
         Path | None,
@@ -55,7 +53,7 @@ def doctor(
 
     Exit code 0: no fault; 1: faults; 2: it could not be examined.
     """
-    language = _language(lang)
+    language = asked_language(lang)
     path, colon, last = subject.rpartition(":")
     if not colon or not last.isidentifier():  # also C:\\engine.py
         path, last = subject, ""
@@ -78,15 +76,6 @@ def doctor(
     if page is not None:
         write(page, lambda: report.to_html(language), force, quietly=as_json)
     raise typer.Exit(report.exit_code)
-
-
-def _language(lang: str | None) -> str:
-    from ..lab.workspace import LabError, checked_language  # the labs have the same two
-
-    try:
-        return checked_language(lang)
-    except LabError as error:
-        raise ExpressionError(str(error)) from None
 
 
 _STYLES = {

@@ -17,7 +17,7 @@ from ..core.terminal import put, put_json, put_rich, put_table
 from ..errors import ExpressionError
 from ..scalar import Value
 from .given import Given, evaluated, graph
-from .options import AsJson, Assignments, Expression
+from .options import AsJson, Assignments, Expression, Language, asked_language
 
 
 def grad(
@@ -111,6 +111,7 @@ def explain(
     assignments: Assignments = None,
     of: Annotated[str | None, typer.Option(help="One variable; all of them by default.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many paths to list.")] = 10,
+    lang: Language = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain each gradient as a sum over paths."""
@@ -118,7 +119,7 @@ def explain(
     if of is not None and of not in given.variables:
         raise ExpressionError(f"--of {of}: the variables are {', '.join(given.variables)}.")
     chosen = [variable for name, variable in given.variables.items() if of in (None, name)]
-    explanations = explain_all(result, top, chosen)
+    explanations = explain_all(result, top, chosen, asked_language(lang))
     if as_json:
         put_json([found.as_dict() for found in explanations])
         return

@@ -19,7 +19,7 @@ from ..lab.labs import LABS
 from ..lab.phrases import say
 from ..lab.spanish import experiment
 from ..lab.workspace import Difference, LabError, Progress, checked_language
-from .options import AsJson
+from .options import AsJson, Language
 from .reporting import reported
 
 app = typer.Typer(
@@ -28,9 +28,6 @@ app = typer.Typer(
     help="Break a small engine on purpose, see what happens, repair it.",
 )
 
-Lang = Annotated[
-    str | None, typer.Option("--lang", help="en or es; by default the language of your system.")
-]
 Folder = Annotated[
     Path | None,
     typer.Argument(
@@ -44,7 +41,7 @@ _reported = reported("lab", LabError, ValueError)
 
 @app.callback(invoke_without_command=True)
 @_reported
-def _list(context: typer.Context, lang: Lang = None, as_json: AsJson = False) -> None:
+def _list(context: typer.Context, lang: Language = None, as_json: AsJson = False) -> None:
     """List the labs and how far you are in each, or run one of the commands below."""
     if context.invoked_subcommand is not None:
         return
@@ -86,7 +83,7 @@ def _break(
     folder: Annotated[
         Path | None, typer.Argument(help="to make; by default lab- and the name")
     ] = None,
-    lang: Lang = None,
+    lang: Language = None,
     force: Annotated[
         bool, typer.Option("--force", help="Into a folder that is not empty.")
     ] = False,
@@ -104,7 +101,7 @@ def _break(
 
 @app.command("next")
 @_reported
-def _next(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) -> None:
+def _next(folder: Folder = None, lang: Language = None, as_json: AsJson = False) -> None:
     """Bring the next page: BREAK.md after your hypothesis, ANSWERS.md once it is broken."""
     page = labs_folder.go_on(folder, lang=lang)
     if as_json:
@@ -120,7 +117,7 @@ def _next(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) -> 
 
 @app.command("check")
 @_reported
-def _check(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) -> None:
+def _check(folder: Folder = None, lang: Language = None, as_json: AsJson = False) -> None:
     """Tell how far you are: exit code 0 when the lab is finished, 1 when not yet."""
     progress = labs_folder.check(folder, lang=lang)
     if as_json:
@@ -133,7 +130,7 @@ def _check(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) ->
 
 @app.command("reset")
 @_reported
-def _reset(folder: Folder = None, lang: Lang = None, as_json: AsJson = False) -> None:
+def _reset(folder: Folder = None, lang: Language = None, as_json: AsJson = False) -> None:
     """Bring engine.py back as it was; yours is kept as engine.mine.py."""
     done = labs_folder.reset(folder, lang=lang)
     if as_json:
@@ -152,7 +149,7 @@ def _versions(
     diff: Annotated[
         bool, typer.Option("--diff", help="What changed since the version before.")
     ] = False,
-    lang: Lang = None,
+    lang: Language = None,
     as_json: AsJson = False,
 ) -> None:
     """List the seven versions of Value, print one, or print what changed in it."""
@@ -206,7 +203,10 @@ def _put_differences(shown: list[Difference], progress: Progress) -> None:
     for found in shown:
         numbers = (found.yours, found.right, found.as_asked)[:columns]
         rows.append(
-            [experiment(found.experiment, progress.lang), found.name, *map(_spell, numbers)]
+            [
+                *(experiment(name, progress.lang) for name in (found.experiment, found.name)),
+                *map(_spell, numbers),
+            ]
         )
     put_table([say(progress.lang, "experiment"), "", *headings], rows, right=(1, 2, 3, 4))
 

@@ -22,6 +22,9 @@ Assignments = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+Language = Annotated[
+    str | None, typer.Option("--lang", help="en or es; by default the language of your system.")
+]
 
 STANDARD_OUTPUT = Path("-")
 
@@ -44,3 +47,13 @@ def write(path: Path, make: Callable[[], str | bytes], force: bool, quietly: boo
     write_atomically(path, content)
     if not quietly:
         put(f"wrote {readable(path)}")
+
+
+def asked_language(lang: str | None) -> str:
+    """Return the language that is asked for, or else the system's; refuse one that there is not."""
+    from ..lab.workspace import LabError, checked_language  # the labs have the same two
+
+    try:
+        return checked_language(lang)
+    except LabError as error:
+        raise ExpressionError(str(error)) from None

@@ -172,12 +172,13 @@ def _bracketed(name: str) -> str:
     return name if re.fullmatch(r"[\w.]+(\[[\w']+\])*", name) else f"({name})"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
+def plural(count: int, one: str, many: str = "", about: str = "about {number} {things}") -> str:
     """Say how many: `1 node`, `2,500 nodes`; beyond sixty digits about how many."""
     if count < 10**60:
         return f"{count:,} {one if count == 1 else many or one + 's'}"
     exponent = math.floor(math.log10(count))
-    return f"about {count // 10 ** (exponent - 2) / 100:g}e{exponent} {many or one + 's'}"
+    number = f"{count // 10 ** (exponent - 2) / 100:g}e{exponent}"
+    return about.format(number=number, things=many or one + "s")
 
 
 def json_number(x: float) -> float | str:

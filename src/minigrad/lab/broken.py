@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 from ..calculus.faults import BY_NAME, FAULTS, run_broken
+from ..calculus.words import FAULTS_IN_SPANISH, check_language
 from ..core.observers import replacing
 
 __all__ = ["FAULTS", "broken"]
@@ -35,6 +36,11 @@ class broken(replacing):  # noqa: N801 - reads as `with broken("overwrite"):`
     """
 
     FAULTS: ClassVar[dict[str, str]] = FAULTS
+
+    @classmethod
+    def faults(cls, lang: str = "en") -> dict[str, str]:
+        """Return the sentence of each fault, by name, in a language: "en" or "es"."""
+        return dict(FAULTS) if check_language(lang, "faults") == "en" else dict(FAULTS_IN_SPANISH)
 
     def __init__(self, fault: str) -> None:
         if not isinstance(fault, str) or fault not in BY_NAME:

@@ -26,6 +26,17 @@ EXPERIMENTS = {
     "twice": "dos_veces",
 }
 
+# What an experiment measured, where that is a word.
+MEASURED = {
+    "1st": "1.ª",
+    "2nd": "2.ª",
+    "3rd": "3.ª",
+    "4th": "4.ª",
+    "left": "izquierda",
+    "right": "derecha",
+    "tiny": "minúsculo",
+}
+
 _ROWS = {
     # engines
     '"""A small engine, and a whole one: `Value`, and what `backward()` needs."""': (
@@ -119,14 +130,16 @@ def translated(source: str, lang: str) -> str:
     if lang == "es":
         for english, spanish in _ROWS.items():
             source = source.replace(english, spanish)
+        for english, spanish in MEASURED.items():
+            source = source.replace(f'"{english}"', f'"{spanish}"')
         names = "|".join(EXPERIMENTS)
         source = re.sub(rf"\b({names})\b", _in_spanish, source)
     return source
 
 
 def experiment(name: str, lang: str) -> str:
-    """Return the name of an experiment in a language."""
-    return EXPERIMENTS.get(name, name) if lang == "es" else name
+    """Return the name of an experiment, or of what one measured, in a language."""
+    return (EXPERIMENTS | MEASURED).get(name, name) if lang == "es" else name
 
 
 def _in_spanish(found: re.Match[str]) -> str:

@@ -23,6 +23,7 @@ from string import Template
 from typing import Any, TypedDict
 
 from ...calculus.faults import FAULTS
+from ...calculus.words import FAULTS_IN_SPANISH
 from ..layout import in_layers
 from ..scene import Scene
 from ..svg import DARK, DARK_FOLD, level_of, svg_of
@@ -75,6 +76,7 @@ class Options(TypedDict, total=False):
 def words() -> dict[str, dict[str, str]]:
     """Return what the player says, by language."""
     found: dict[str, dict[str, str]] = json.loads(_read("words.json"))
+    found["es"] |= {f"fault {name}": text for name, text in FAULTS_IN_SPANISH.items()}
     return found
 
 
