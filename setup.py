@@ -174,7 +174,8 @@ def extensions() -> list[Extension]:
             f"minigrad.{name}",
             [f"src/minigrad/{name.replace('.', '/')}.py"],
             include_dirs=["src/minigrad/native"],
-            extra_compile_args=["-O2" if name in EAGER else "-O1", *FLAGS] if POSIX else [],
+            # -w: warnings about what Cython writes help nobody, and take a seventh of the time.
+            extra_compile_args=["-O2" if name in EAGER else "-O1", *FLAGS, "-w"] if POSIX else [],
         )
         for name in build["NATIVE"]
     ]
