@@ -538,3 +538,21 @@ def test_what_a_function_made_is_its_box():
         scene = scene_of(made.log(), fold=True)
         assert [unit.box for unit in scene.units if unit.box] == [name], name
         assert scene.units[-1].op == "log"
+
+
+def test_the_part_of_a_box_that_a_kind_is_in_found_at_once_or_by_climbing():
+    def nested(depth, x):
+        if not depth:
+            return x.tanh()
+        with minigrad.scope(f"s{depth}"):
+            return nested(depth - 1, x * 1.1) + 0.1
+
+    order = topological_order(nested(12, minigrad.Value(1.0)))
+    tree = folded(order, 80)[0].tree
+    met = 0
+    for box in tree.root.inside():
+        part_in = tree.parts_by_kind(box)
+        for k in range(len(tree.home)):
+            assert part_in(k) == tree.part_in(box, k)
+            met += part_in(k) is not None
+    assert met > len(tree.home)

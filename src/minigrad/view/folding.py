@@ -144,12 +144,13 @@ class Folding:
         place = {_key(part): n for n, part in enumerate(parts)}
         links: dict[tuple[int, int, int], None] = {}  # source, target, position
         coming: dict[int, list[tuple[int, int]]] = {}  # by kind outside: target, position
+        part_in = self.tree.parts_by_kind(box)
         for n, part in enumerate(parts):
             is_box = isinstance(part, Box)
             for k in part.all_kinds() if is_box else [part]:
                 for source, position in self.kinds.operands[k]:
                     slot = 0 if is_box else position
-                    inner = self.tree.part_in(box, source)
+                    inner = part_in(source)
                     if inner is None:
                         coming.setdefault(source, []).append((n, slot))
                     elif place[_key(inner)] != n:
