@@ -282,3 +282,16 @@ def test_what_has_no_narrow_place_stays_in_one_line():
     sizes = [(300.0, 30.0)] * 48
     edges = [(8 * k + i, 8 * k + 8 + j) for k in range(5) for i in range(8) for j in range(8)]
     assert layout(sizes, edges, wrap=1_600.0) == layout(sizes, edges)
+
+
+@pytest.mark.parametrize("lives", [1, 3, 8])
+def test_a_long_drawing_goes_on_in_rows_also_where_several_edges_pass(lives):
+    # Each box is used by the next, and again some boxes later: so many edges run side by side.
+    sizes = [(120.0, 26.0)] * 60
+    edges = [(k, k + 1) for k in range(59)]
+    edges += [(k, k + lives + 1) for k in range(59 - lives)]
+    rows = layout(sizes, edges, wrap=1_600.0)
+    assert layout(sizes, edges).width > 4_000
+    assert rows.width < 1_600 * 1.2
+    assert not drawings.overlapping_boxes(rows, sizes)
+    assert not drawings.through_boxes(rows, sizes, edges)

@@ -973,3 +973,18 @@ def test_a_folded_page_in_the_dark_on_a_phone(window):
     boxes = places(page)
     first, second = boxes["MLP.layer0"], boxes["MLP.layer1"]
     assert first["y"] + first["height"] <= second["y"]  # from top to bottom
+
+
+def test_a_folded_page_is_made_smaller_so_that_it_fits_and_no_smaller_than_can_be_read(window):
+    def sizes(width):
+        page = window(two_layers(), {"viewport": {"width": width, "height": 700}}).page
+        drawn = page.eval_on_selector(
+            "main svg", "e => [e.getBoundingClientRect().width, e.viewBox.baseVal.width]"
+        )
+        return *drawn, page.eval_on_selector("main.still > div", "e => e.clientWidth")
+
+    shown, natural, room = sizes(700)
+    assert natural > room  # or there would be nothing to do
+    assert shown == pytest.approx(max(room, 0.6 * natural), abs=1)
+    shown, natural, room = sizes(4_000)
+    assert shown == pytest.approx(natural, abs=0.1) != room

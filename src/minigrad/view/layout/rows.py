@@ -2,7 +2,7 @@
 
 Rows run in the same direction. An edge from one row to the next leaves at the end of its row, runs
 back in the channel between the two, and enters the next row at its beginning. A drawing is broken
-only where few edges pass; if there is no such place, it stays in one line.
+where the fewest edges pass; if too many pass everywhere, it stays in one line.
 
 Start at `rows_of`.
 """
@@ -16,7 +16,7 @@ from .layers import Layers
 from .routing import Strip
 
 LONG = 1.5  # of the width: what is less too long is better seen in one piece, a little smaller
-FEW = 3  # edges that may go from a row to the next
+MANY = 24  # edges that may go from a row to the next: more of them would be a picture of turns
 TURN = 16.0  # px from a row to the first edge that turns there
 TRACK = 8.0  # px between two that turn
 EARLY = 0.6  # of the width: a row may end before its end, where fewer edges pass
@@ -85,7 +85,7 @@ def _broken(graph: Layers, spans: Sequence[Strip], wrap: float) -> list[int] | N
         fitting = [k for k in range(start, len(spans) - 1) if spans[k][1] - begin <= goal]
         late = [k for k in fitting if spans[k][1] - begin >= EARLY * goal] or [start]
         least = min(_passing(graph, k) for k in late)
-        if least > FEW:
+        if least > MANY:
             return None
         last = max(k for k in late if _passing(graph, k) == least)
         start, number = last + 1, number + 1

@@ -7,6 +7,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const HEAD = 7; // px, an arrow's head, as in svg.py
 const HEADING = 24; // px, of a frame
+const LEAST = 0.6; // how small a picture may be made so that it fits, and its numbers can be read
 const COLUMN = 7.3; // px, of a character
 
 // Return where a place goes if some stretches [from, to] have to grow, each by at least so much.
@@ -182,6 +183,8 @@ class Fold {
     this.paper = make("rect", { class: "mg-paper", fill: "#ffffff" });
     this.svg.append(this.paper, this.root.group);
     still.replaceWith(this.svg);
+    const [width] = this.root.arrange();
+    this.scale = Math.min(1, Math.max(LEAST, this.stage.clientWidth / width)); // and it stays
     this.arrange();
     this.main.dataset.ready = "yes";
   }
@@ -201,9 +204,9 @@ class Fold {
 
   arrange() {
     const [width, height] = this.root.arrange();
-    for (const element of [this.svg, this.paper]) {
-      element.setAttribute("width", rounded(width));
-      element.setAttribute("height", rounded(height));
+    for (const [element, scale] of [[this.svg, this.scale], [this.paper, 1]]) {
+      element.setAttribute("width", rounded(width * scale));
+      element.setAttribute("height", rounded(height * scale));
     }
     this.svg.setAttribute("viewBox", `0 0 ${rounded(width)} ${rounded(height)}`);
   }
