@@ -25,7 +25,7 @@ from .core import cython_shim as cython
 from .core import strict as strict_checks
 from .core.backward import add_gradients, in_turn, observed_step, zero_gradients
 from .core.blocks import open_blocks
-from .core.coerce import as_float, as_list, is_number, refuse_operand
+from .core.coerce import as_float, as_list, is_number, refuse_operand, refuse_operator
 from .core.flow import is_flowing
 from .core.modes import is_recording, of_a_node
 from .core.node import STAMP, STAMPS, UNSTAMPED, Extras, Node, Scope, as_operands, clock
@@ -255,6 +255,15 @@ class Value(Node):
 
     def __rpow__(self, other: Any) -> Value:
         return _number_binary(codes.POW, other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return refuse_operator(self, other, "@")
+
+    def __floordiv__(self, other: Any) -> Any:
+        return refuse_operator(self, other, "//")
+
+    def __mod__(self, other: Any) -> Any:
+        return refuse_operator(self, other, "%")
 
     def __neg__(self) -> Value:
         return _unary(codes.NEG, self)

@@ -86,6 +86,8 @@ def _list_of(xs: Any) -> str:
     """Say how to come from this to a list."""
     if isinstance(xs, (str, bytes)):
         return "give a list of Values or numbers, [1.0, 2.0], not a text"
+    if xs is None:
+        return "give a list, and look whether a return is missing where this None comes from"
     if hasattr(xs, "parameters"):  # a model
         return "pass model.parameters()"
     if callable(xs):
@@ -96,6 +98,21 @@ def _list_of(xs: Any) -> str:
 def _called(function: Any) -> str:
     name = getattr(function, "__name__", "f")
     return f"{name}()" if name.isidentifier() else "f()"
+
+
+# Operators of Python that a Value does not have, and what to write instead.
+_MISSING = {
+    "@": "a Value is one number; for lists of them there is minigrad.dot(xs, ys)",
+    "//": "rounding has no derivative; divide by /, or take the number, v.data",
+    "%": "it jumps, and has no derivative there; take the number, v.data",
+}
+
+
+def refuse_operator(v: Any, other: Any, symbol: str) -> Any:
+    """Raise for an operator that Values do not have, unless the other operand may know it."""
+    if isinstance(other, (type(v), int, float)):
+        raise TypeError(f"Value {symbol} {type(other).__name__}: {_MISSING[symbol]}.")
+    return NotImplemented
 
 
 # ---- operands -----------------------------------------------------------------------------------
