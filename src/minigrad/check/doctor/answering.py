@@ -24,6 +24,7 @@ from .finding import find
 from .folders import files_with_engines
 from .lines import marks_of
 from .loading import Loading, SlowError, told
+from .mending import mend
 from .notebooks import Cells, is_notebook
 from .passes import Named, NoEngineError
 from .reading import UnreadableError
@@ -38,8 +39,15 @@ def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
     """Load what the job names, and say what came out of its questions."""
     questions = [Probe.heard(asked) for asked in job["questions"]]
     loading = Loading(job["largest"], job["only_definitions"], job["is_timed"], job["home"])
+    text = ""
+
+    def tell(kind: str, what: Any) -> None:
+        nonlocal text
+        text = what["text"] if kind == "source" else text
+        say(kind, what)
+
     try:
-        dialect = _opened(job, loading, say)
+        dialect = _opened(job, loading, tell)
     except (NoEngineError, UnreadableError) as error:
         say("problem", str(error) if not loading.left_out else _unfinished(loading, str(error)))
         return
@@ -50,6 +58,9 @@ def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
         say("problem", f"loading the file fails: {told(error)}")
         return
     _limit(job["asking"])
+    if job["changing"]:
+        mend(dialect, text, job, questions, say)
+        return
     answer(dialect, job, questions, say)
 
 

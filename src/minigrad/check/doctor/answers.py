@@ -16,19 +16,22 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...core.names import readable
 from . import answering
 from .dialect import NAMES, SPECIAL, SYMBOLS, can
 from .differences import STEP, points
+from .edits import KINDS
 from .extras import MOST
 from .lines import Marks
+from .mended import Change
 from .probes import PROBES, drawn
 from .run_probes import Outcome
 from .sandbox import Heard, run_apart
 from .scripts import Probe
 
+T = TypeVar("T")
 TASK = Path(__file__).with_name("answering.py")
 LOADING = 20.0  # CPU seconds in which a file must be loaded: PyTorch alone may take five
 ASKING = 6  # CPU seconds for all questions: a sound engine takes one
@@ -70,6 +73,9 @@ class Examination:
     cells: tuple[int, ...] = ()  # the lines at which the cells of a notebook begin
     tree: str = ""  # a digest of the class, the same for those that are written alike
     slow: str = ""  # what took too long while the file was loaded
+    # Asks what small changes of the file would do: to these questions, of which the first so many
+    # fail, or to an operation of its own, by its name.
+    try_changes: Callable[[list[Probe], int, str], list[Change]] | None = None
 
 
 def examine_stranger(
@@ -89,22 +95,38 @@ def examine_stranger(
     seconds = LOADING if seconds is None else seconds
     asking = min(ASKING, max(int(seconds), 1))
     job = job_of(kind, named, seed) | {"subject": subject, "asking": asking}
-    first, reason = _asked(job, seconds + asking, seed)
+    limit = seconds + asking
+    first, reason = _asked(job, limit, seed)
     if kind == "module" or not reason:
+        first.try_changes = lambda *asked: _changes_apart(job, limit, *asked)
         return first
-    second, _ = _asked(job | {"only_definitions": True}, seconds + asking, seed)
+    only = job | {"only_definitions": True}
+    second, _ = _asked(only, limit, seed)
     if not second.words:
         return first
     second.remarks.insert(0, f"only its definitions were loaded: {reason}")
+    second.try_changes = lambda *asked: _changes_apart(only, limit, *asked)
     return second
 
 
 def examine_here(text: str, named: Mapping[str, str] | str = "", seed: int = 0) -> Examination:
     """Examine a text in this process, without a sandbox, processes, threads and limits."""
     job = job_of("text", named, seed) | {"text": text}
+    found = _here(lambda: heard_here(lambda say: answering.work(job, say), seed))
+
+    def try_changes(probes: list[Probe], failing: int, other: str) -> list[Change]:
+        more = job | _changing(probes, failing, other)
+        return read_changes(_here(lambda: said_here(lambda say: answering.work(more, say))), probes)
+
+    found.try_changes = try_changes
+    return found
+
+
+def _here(ask: Callable[[], T]) -> T:
+    """Load a text as a module called engine, and forget it."""
     finders, modules = list(sys.meta_path), set(sys.modules)
     try:
-        return heard_here(lambda say: answering.work(job, say), seed)
+        return ask()
     finally:
         sys.meta_path[:] = finders
         if "engine" not in modules:
@@ -113,20 +135,28 @@ def examine_here(text: str, named: Mapping[str, str] | str = "", seed: int = 0) 
 
 def heard_here(work: Callable[[Callable[[str, Any], None]], None], seed: int) -> Examination:
     """Understand what a task says that runs in this process; its prints go nowhere."""
-    said: list[bytes] = []
-
-    def say(kind: str, what: Any) -> None:
-        said.append(json.dumps({kind: what}).encode() + b"\n")
-
-    why = "it did not come to an end"
-    with contextlib.redirect_stdout(io.StringIO()):
-        try:
-            work(say)
-        except TimeIsUpError:
-            why = "it did not come to an end: time ran out"
-    found, at = understand(b"".join(said), seed, [*PROBES], [*drawn(seed)])
+    said, why = bytearray(), "it did not come to an end"
+    try:
+        said_here(work, said)
+    except TimeIsUpError:
+        why = "it did not come to an end: time ran out"
+    found, at = understand(bytes(said), seed, [*PROBES], [*drawn(seed)])
     found.problem = f"{why} while {at}" if at else found.problem
     return found
+
+
+def said_here(
+    work: Callable[[Callable[[str, Any], None]], None], said: bytearray | None = None
+) -> bytes:
+    """Let a task run in this process, and return what it says."""
+    said = bytearray() if said is None else said
+
+    def say(kind: str, what: Any) -> None:
+        said.extend(json.dumps({kind: what}).encode() + b"\n")
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        work(say)
+    return bytes(said)
 
 
 def job_of(kind: str, named: Mapping[str, str] | str, seed: int) -> dict[str, Any]:
@@ -141,6 +171,7 @@ def job_of(kind: str, named: Mapping[str, str] | str, seed: int) -> dict[str, An
         "only_definitions": False,
         "is_timed": kind != "text" and hasattr(signal, "setitimer"),
         "asking": 0,
+        "changing": False,
         "points": points(seed),
         "step": STEP,
     }
@@ -161,6 +192,50 @@ def _asked(job: dict[str, Any], seconds: float, seed: int) -> tuple[Examination,
         return found, ""
     found.problem = _why_it_ended(heard, at)
     return found, "" if found.words else found.problem
+
+
+def _changes_apart(
+    job: dict[str, Any], seconds: float, probes: list[Probe], failing: int, other: str
+) -> list[Change]:
+    """Ask in the sandbox what small changes of the file would do."""
+    job = job | _changing(probes, failing, other)
+    try:
+        heard = run_apart(TASK, job, seconds, MEMORY, "the doctor")
+    except OSError:
+        return []
+    return read_changes(heard.said, probes)
+
+
+def _changing(probes: list[Probe], failing: int, other: str) -> dict[str, Any]:
+    asked = [probe.asked() for probe in probes]
+    return {"questions": asked, "failing": failing, "changing": True, "other": other}
+
+
+def read_changes(heard: bytes, probes: list[Probe]) -> list[Change]:
+    """Read what comes out after each change; nonsense ends the reading."""
+    found = []
+    with contextlib.suppress(NonsenseError):
+        for line in heard.split(b"\n")[:-1]:
+            kind, what = _decoded(line)
+            if kind == "mended":
+                found.append(_change(what, probes))
+    return found
+
+
+def _change(what: Any, probes: list[Probe]) -> Change:
+    outcomes = _list(_part(what, "outcomes"), len(probes) or len(points(0)))
+    if _part(what, "kind") not in KINDS:
+        raise NonsenseError("not a change")
+    if len(outcomes) != (len(probes) or len(points(0))):
+        raise NonsenseError("not the outcomes that were asked for")
+    each = [_outcome(*pair) for pair in zip(probes, outcomes, strict=True)] if probes else [
+        _other(one, len(_list(_part(one, "grads"), 2)) if "error" not in one else 0)
+        for one in outcomes
+    ]  # fmt: skip
+    return Change(
+        what["kind"], _identifier(_part(what, "function")), _count(_part(what, "line"), 1),
+        _line(_part(what, "old")), _line(_part(what, "new")), each,
+    )  # fmt: skip
 
 
 def _why_it_ended(heard: Heard, at: str) -> str:
@@ -267,16 +342,17 @@ def _read_other(reading: _Reading, what: Any) -> None:
     if name is None or not isinstance(what, list) or len(what) != len(points(reading.found.seed)):
         raise NonsenseError("not the points that were asked for")
     count = reading.counts[name]
-    answers: list[Other] = []
-    for one in what:
-        if isinstance(one, dict) and "error" in one:
-            answers.append({"error": _text(one["error"])})
-            continue
-        around, grads = _part(one, "around"), _floats(_part(one, "grads"), count)
-        if not isinstance(around, list) or len(around) != count:
-            raise NonsenseError("not the numbers that were asked for")
-        answers.append({"around": [_floats(each, 4) for each in around], "grads": grads})
-    reading.found.others[name] = answers
+    reading.found.others[name] = [_other(one, count) for one in what]
+
+
+def _other(one: Any, count: int) -> Other:
+    """Read what an operation of its own gives at one point."""
+    if isinstance(one, dict) and "error" in one:
+        return {"error": _text(one["error"])}
+    around, grads = _part(one, "around"), _floats(_part(one, "grads"), count)
+    if not isinstance(around, list) or len(around) != count:
+        raise NonsenseError("not the numbers that were asked for")
+    return {"around": [_floats(each, 4) for each in around], "grads": grads}
 
 
 def _floats(what: Any, count: int) -> list[float]:
