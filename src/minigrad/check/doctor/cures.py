@@ -24,6 +24,8 @@ from .scripts import Probe
 from .signatures import Signs, signature
 
 SICK, SOUND = 24, 24  # probes for which changes are tried: of those that fail, and of the others
+# Errors that tell what happened and not always why: a Value where its number was meant ends alike.
+DOUBTFUL = ("missing_reflected", "number_inside", "missing_attribute")
 MORE = 2  # times as much as a row a cure must explain to be believed instead
 
 
@@ -33,9 +35,10 @@ def cured(
 ) -> tuple[list[Crash], list[Named], list[Mended]]:  # fmt: skip
     """Return the crashes and the names that stay, and the cures for the others."""
     causes: list[Named | Crash] = [*crashed, *named]
-    if found.try_changes is None or not any(map(_is_unnamed, causes)):
+    if found.try_changes is None or not any(_is_unnamed(c) or _is_doubtful(c) for c in causes):
         return crashed, named, []
-    rows = {name for one in causes if not _is_unnamed(one) for name in one.names}
+    sure = [one for one in causes if not _is_unnamed(one) and not _is_doubtful(one)]
+    rows = {name for one in sure for name in one.names}
     asked = sorted((n for n in signs if probes[n].kind != "hand"), key=size)
     unsteady = {n for n in asked if outcomes[n].get("others")}
     ill = [n for n in asked if not signs[n].is_well and n not in unsteady]
@@ -85,6 +88,10 @@ def _is_unnamed(one: Named | Crash) -> bool:
     return one.what in ("", "wrong_order") or ":" in one.what
 
 
+def _is_doubtful(one: Named | Crash) -> bool:
+    return isinstance(one, Crash) and one.code in DOUBTFUL
+
+
 def _twins(
     found: Examination, probes: Mapping[str, Probe], ill: list[str]
 ) -> list[tuple[Probe, Sign]]:
@@ -104,6 +111,8 @@ def _twins(
 def _is_explained(one: Named | Crash, cures: list[Mended], probes: Mapping[str, Probe]) -> bool:
     """Whether cures tell more of it: an unnamed finding that rests on what they change, or a name
     for a small part of what one of them mends."""
+    if _is_doubtful(one):
+        return any(set(one.names[:1]) <= set(cure.names) for cure in cures)
     if not _is_unnamed(one):
         return any(
             set(one.names) <= set(cure.names) and len(cure.names) >= MORE * len(one.names)

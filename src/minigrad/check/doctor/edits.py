@@ -186,7 +186,7 @@ class _Edits:
         yield from self._each("adds", set_, _added)
         incoming = self._incoming()
         if incoming:
-            wanted = ast.dump(ast.parse(incoming, mode="eval").body)
+            wanted = ast.dump(_parsed(incoming))
             alone = [
                 k
                 for k in self.gradients
@@ -321,7 +321,7 @@ class _Edits:
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
             for number in CONSTANTS:
                 if node.value != number:
-                    made = ast.parse(repr(number), mode="eval").body
+                    made = _parsed(repr(number))
                     yield self._edit("constant", {k: lambda _, made=made: made})  # type: ignore[misc]
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             if node.attr in self.data | self.grad:
@@ -340,8 +340,17 @@ class _Edits:
                 yield self._edit("names", {k: lambda n, name=name: _set(n, id=name)})  # type: ignore[misc]
         if node.id in self.arguments and k not in self.bases:
             text = f"{node.id}.{self.number}"
-            made = ast.parse(text, mode="eval").body
-            yield self._edit("number", {k: lambda _: made})
+            alike = [  # in the same statement
+                j
+                for j, other in enumerate(self.nodes)
+                if isinstance(other, ast.Name)
+                and other.id == node.id
+                and j not in self.bases
+                and self.statement_of.get(j) == self.statement_of.get(k)
+            ]
+            places = {(k,), tuple(alike)} if alike[0] == k else {(k,)}
+            for each in places:
+                yield self._edit("number", dict.fromkeys(each, lambda _: _parsed(text)))
 
 
 # ---- changes of one node ------------------------------------------------------------------------
@@ -353,6 +362,10 @@ def _set(node: ast.AST, **parts: object) -> ast.AST:
     return node
 
 
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
 def _added(node: ast.AST) -> ast.AST:
     assert isinstance(node, ast.Assign)
     target = node.targets[0]
@@ -360,12 +373,12 @@ def _added(node: ast.AST) -> ast.AST:
 
 
 def _chained(node: ast.AST, incoming: str) -> ast.AST:
-    factor = ast.parse(incoming, mode="eval").body
+    factor = _parsed(incoming)
     return _set(node, value=ast.BinOp(node.value, ast.Mult(), factor))  # type: ignore[attr-defined]
 
 
 def _given(node: ast.AST, operands: str) -> ast.AST:
-    made = ast.parse(operands, mode="eval").body
+    made = _parsed(operands)
     assert isinstance(node, ast.Call)
     return _set(node, args=[node.args[0], made, *node.args[2:]])
 

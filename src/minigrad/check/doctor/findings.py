@@ -280,7 +280,7 @@ def _misfit(found: Examination, one: Misfit) -> Finding:
     leaf = f"{names[one.operand]}.{found.words.get('grad', 'grad')}"
     change = cured_other(found, one.name)
     row, told = GENERAL["wrong_other"], [one.name]
-    place = _place(found, one.name, change and change.line, "def")
+    place = _place(found, one.name, change.line if change is not None else None, "def")
     if change is not None:
         row, told = GENERAL["slip"], [one.name, change.old, change.new]
     return Finding(
