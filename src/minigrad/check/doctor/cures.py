@@ -54,7 +54,7 @@ def cured(
         for cure in mended(changes, questions, wrong, unsteady)
         if (mine := [n for n in cure.names if n in ill])
     ]
-    stays = {id(one): not _is_explained(one, cures, probes) for one in causes}
+    stays = {id(one): not _is_explained(one, cures, probes, set(ill)) for one in causes}
     crashed = [one for one in crashed if stays[id(one)]]
     named = [one for one in named if stays[id(one)]]
     kept = [one for one in causes if stays[id(one)] and not _is_unnamed(one)]
@@ -89,7 +89,7 @@ def _is_unnamed(one: Named | Crash) -> bool:
 
 
 def _is_doubtful(one: Named | Crash) -> bool:
-    return isinstance(one, Crash) and one.code in DOUBTFUL
+    return one.code in DOUBTFUL if isinstance(one, Crash) else one.has_rivals
 
 
 def _twins(
@@ -108,11 +108,15 @@ def _twins(
     ]
 
 
-def _is_explained(one: Named | Crash, cures: list[Mended], probes: Mapping[str, Probe]) -> bool:
+def _is_explained(
+    one: Named | Crash, cures: list[Mended], probes: Mapping[str, Probe], asked: set[str]
+) -> bool:
     """Whether cures tell more of it: an unnamed finding that rests on what they change, or a name
     for a small part of what one of them mends."""
-    if _is_doubtful(one):
+    if isinstance(one, Crash) and _is_doubtful(one):
         return any(set(one.names[:1]) <= set(cure.names) for cure in cures)
+    if _is_doubtful(one):
+        return any(set(one.names) & asked <= set(cure.names) for cure in cures)
     if not _is_unnamed(one):
         return any(
             set(one.names) <= set(cure.names) and len(cure.names) >= MORE * len(one.names)

@@ -338,7 +338,7 @@ class _Edits:
         for name in dict.fromkeys(known):
             if name != node.id:
                 yield self._edit("names", {k: lambda n, name=name: _set(n, id=name)})  # type: ignore[misc]
-        if node.id in self.arguments and k not in self.bases:
+        if node.id in (*self.arguments, self.out) and k not in self.bases:
             text = f"{node.id}.{self.number}"
             alike = [  # in the same statement
                 j

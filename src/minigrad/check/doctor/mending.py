@@ -8,6 +8,7 @@ This runs in the sandbox.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import functools
@@ -25,6 +26,7 @@ from .extras import others
 from .run_probes import Outcome, run_all
 from .scripts import Probe
 
+FLAGS = __future__.annotations.compiler_flag  # as the file is loaded
 SECONDS = 1.5  # of CPU time for all changes
 FEW = 3  # probes that are run first: most changes change nothing, or break everything
 MOST = 400  # changes that are told of
@@ -131,7 +133,7 @@ def _code_of(function: ast.FunctionDef, cls: str) -> CodeType | None:
             body[0].type_params = []  # type: ignore[attr-defined]
     try:
         module = ast.fix_missing_locations(ast.Module(body, []))
-        code = compile(module, "<mended>", "exec", dont_inherit=True)
+        code = compile(module, "<mended>", "exec", FLAGS, dont_inherit=True)
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     waiting = [code]
