@@ -43,6 +43,9 @@ DERIVATIVES = {
     "tanh": ("1 - {z} ** 2",), "exp": ("{z}",), "log": ("1 / {x}",), "relu": ("({x} > 0)",),
     "sigmoid": ("{z} * (1 - {z})",),
 }  # fmt: skip
+REFLECTED = {
+    "__radd__": "+", "__rsub__": "-", "__rmul__": "*", "__rtruediv__": "/", "__rpow__": "**",
+}  # fmt: skip
 Change = Callable[[ast.AST], ast.AST | list[ast.AST] | None]
 
 
@@ -119,6 +122,7 @@ class _Edits:
             elif isinstance(node, ast.expr):
                 yield from self._expression(k, node)
         yield from self._formulas()
+        yield from self._reflected()
 
     # ---- what is known of the function ----------------------------------------------------------
 
@@ -235,6 +239,15 @@ class _Edits:
             last = self.gradients[-1]
             yield self._edit("line", {last: lambda n: [n, ast.parse(missing[0]).body[0]]})
 
+    def _reflected(self) -> Iterator[Edit | None]:
+        """Write what a number on the left of an operator has to come to."""
+        symbol = REFLECTED.get(self.function.name)
+        last = self.function.body[-1]
+        if symbol and len(self.arguments) == 2 and isinstance(last, ast.Return):
+            line = f"return {self.cls}({self.arguments[1]}) {symbol} {self.arguments[0]}"
+            place = self.places[id(last)]
+            yield self._edit("formula", {place: lambda _: ast.parse(line).body[0]})
+
     def _hooking(self) -> Iterator[Edit | None]:
         """Give the rule to the result, by the name that the pass looks for."""
         if not self.inner or not self.out or not self.hook:
@@ -309,6 +322,8 @@ class _Edits:
                     yield self._edit("operator", {k: lambda n, o=other: _set(n, op=o())})  # type: ignore[misc]
             if not isinstance(node.op, ast.Add | ast.Mult):
                 yield self._edit("operator", {k: lambda n: _set(n, left=n.right, right=n.left)})  # type: ignore[attr-defined]
+            for side in ("left", "right"):
+                yield self._edit("sign", {k: lambda n, side=side: _negated(n, side)})  # type: ignore[misc]
             yield self._edit("drops", {k: lambda n: n.left})  # type: ignore[attr-defined]
             yield self._edit("drops", {k: lambda n: n.right})  # type: ignore[attr-defined]
         elif isinstance(node, ast.Compare) and type(node.ops[0]) in _TURNED:
@@ -327,6 +342,8 @@ class _Edits:
             if node.attr in self.data | self.grad:
                 swapped = self.slope if node.attr in self.data else self.number
                 yield self._edit("attribute", {k: lambda n: _set(n, attr=swapped)})
+            if node.attr in self.data:
+                yield self._edit("number", {k: lambda n: n.value})  # type: ignore[attr-defined]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._name(k, node)
 
@@ -364,6 +381,10 @@ def _set(node: ast.AST, **parts: object) -> ast.AST:
 
 def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
+
+
+def _negated(node: ast.AST, side: str) -> ast.AST:
+    return _set(node, **{side: ast.UnaryOp(ast.USub(), getattr(node, side))})
 
 
 def _added(node: ast.AST) -> ast.AST:

@@ -67,7 +67,7 @@ class Mended:
         row = f"{family}_{self.op}"
         if family and row in FAULTS:
             return row
-        return "formula" if kind in FORMULAS else "slip"
+        return "formula" if kind in FORMULAS and self.op else "slip"
 
 
 def mended(

@@ -11,8 +11,10 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import functools
 import gc
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -28,6 +30,8 @@ from .scripts import Probe
 
 FLAGS = __future__.annotations.compiler_flag  # as the file is loaded
 SECONDS = 1.5  # of CPU time for all changes
+ONE = 0.3  # of it for one change
+LINES = 100_000  # that one change may run
 FEW = 3  # probes that are run first: most changes change nothing, or break everything
 MOST = 400  # changes that are told of
 
@@ -55,10 +59,12 @@ def mend(
     seen: list[list[Any]] = []
     for (function, cls, objects), ask, first, before in asked:
         for edit in edits_of(function, dialect.words, hook):
+            outcomes = None
             if time.process_time() > deadline or len(seen) == MOST:
                 break
-            outcomes = _changed(edit, cls, objects, ask, first, before)
-            if outcomes is None or outcomes in seen:
+            with _bounded(job["is_timed"]):
+                outcomes = _changed(edit, cls, objects, ask, first, before)
+            if not outcomes or outcomes in seen:
                 continue
             seen.append(outcomes)
             say("mended", {
@@ -66,6 +72,41 @@ def mend(
                 "function": function.name, "outcomes": outcomes,
             })  # fmt: skip
     say("end", True)
+
+
+class TooLongError(BaseException):
+    """A change makes something go on for ever; not an Exception, which the file may catch."""
+
+
+@contextlib.contextmanager
+def _bounded(is_timed: bool) -> Iterator[None]:
+    """End what goes on for ever: by a clock of CPU time, or where there is none by its lines."""
+    before, lines = sys.gettrace(), 0
+
+    def end(*_: Any) -> None:
+        raise TooLongError
+
+    def count(*_: Any) -> Any:
+        nonlocal lines
+        lines += 1
+        if lines > LINES:
+            raise TooLongError
+        return count
+
+    if is_timed:
+        signal.signal(signal.SIGPROF, end)
+        signal.setitimer(signal.ITIMER_PROF, ONE, 0.1)
+    else:
+        sys.settrace(count)
+    try:
+        yield
+    except TooLongError:
+        pass
+    finally:
+        if is_timed:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+        else:
+            sys.settrace(before)
 
 
 Ask = list[Callable[[], Any]]

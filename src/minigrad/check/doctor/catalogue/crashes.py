@@ -36,12 +36,19 @@ _row("missing_import", "{0} is not imported",
      "Write import {0} at the top of the file.",
      ("import math\n", ""),
      where="tanh", crash=("NameError", r"name '(math|np|numpy|random|torch)' is not defined.*"))
+_row("unbound", "{0} is used before it is set",
+     "An operation ends in UnboundLocalError.",
+     "A function that assigns to {0} has a {0} of its own, and the line reads it first; += reads "
+     "it too.",
+     "Set {0} before this line; with = if += is the first that it has.",
+     ("out = Value(1 / (1 + math.exp(-self.data))", "out += Value(1 / (1 + math.exp(-self.data))"),
+     where="sigmoid", crash=("UnboundLocalError", r".*?'(\w+)'.*"))
 _row("missing_name", "there is no {0}",
      "An operation ends in NameError.",
      "The name {0} is not known where it is used: misspelt, or defined elsewhere.",
      "Look at the line, and define {0} or spell it as it is defined.",
      ("(out.data > 0) * out.grad  # relu", "(output.data > 0) * out.grad  # relu"),
-     where="relu", crash=("(?:NameError|UnboundLocalError)", r".*?'(\w+)'.*"))
+     where="relu", crash=("NameError", r".*?'(\w+)'.*"))
 _row("called_at_once", "a rule is None",
      "backward() ends in TypeError: 'NoneType' object is not callable.",
      "out._backward = _backward() calls the rule at once and keeps what it returns, None; or "

@@ -58,6 +58,16 @@ SPANISH = {
     "An operation ends in NameError.": "Una operación acaba en NameError.",
     "The file uses {0} and does not import it.": "El archivo usa {0} y no lo importa.",
     "Write import {0} at the top of the file.": "Escribe import {0} al principio del archivo.",
+    "{0} is used before it is set": "{0} se usa antes de tener valor",
+    "An operation ends in UnboundLocalError.": "Una operación acaba en UnboundLocalError.",
+    "A function that assigns to {0} has a {0} of its own, and the line reads it first; += reads "
+    "it too.": (
+        "Una función que asigna a {0} tiene un {0} propio, y la línea lo lee antes; += también lo "
+        "lee."
+    ),
+    "Set {0} before this line; with = if += is the first that it has.": (
+        "Da valor a {0} antes de esta línea; con = si += es lo primero que tiene."
+    ),
     "there is no {0}": "no existe {0}",
     "The name {0} is not known where it is used: misspelt, or defined elsewhere.": (
         "El nombre {0} no se conoce donde se usa: mal escrito, o definido en otra parte."
