@@ -62,6 +62,8 @@ class Mended:
             is_own = self.change.old.startswith("self.")
             has_rule = "=" in self.change.old
             family = "self_backward" if is_own else "misnamed" if has_rule else "not_set"
+        elif kind == "operands" and "self," in self.change.old:
+            family = ""  # it has operands, only not these
         else:
             family = FAMILIES.get(kind, "")
         row = f"{family}_{self.op}"
