@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .answers import Examination
+from .catalogue import FAULTS
 from .crashes import Crash
 from .differences import misfit, points
 from .judging import Sign
@@ -25,7 +26,9 @@ from .signatures import Signs, signature
 
 SICK, SOUND = 24, 24  # probes for which changes are tried: of those that fail, and of the others
 # Errors that tell what happened and not always why: a Value where its number was meant ends alike.
-DOUBTFUL = ("missing_reflected", "number_inside", "missing_attribute")
+DOUBTFUL = ("missing_reflected", "number_inside")
+# Changes that tell how a rule is wrong, and not only where: they decide between rows.
+TELLING = ("adds", "hooks", "chains", "operands")
 MORE = 2  # times as much as a row a cure must explain to be believed instead
 
 
@@ -89,7 +92,9 @@ def _is_unnamed(one: Named | Crash) -> bool:
 
 
 def _is_doubtful(one: Named | Crash) -> bool:
-    return one.code in DOUBTFUL if isinstance(one, Crash) else one.has_rivals
+    if isinstance(one, Crash):
+        return one.code in DOUBTFUL
+    return one.has_rivals and FAULTS[one.what].is_local
 
 
 def _twins(
@@ -116,7 +121,10 @@ def _is_explained(
     if isinstance(one, Crash) and _is_doubtful(one):
         return any(set(one.names[:1]) <= set(cure.names) for cure in cures)
     if _is_doubtful(one):
-        return any(set(one.names) & asked <= set(cure.names) for cure in cures)
+        return any(
+            set(one.names) & asked <= set(cure.names) and cure.change.kind in TELLING
+            for cure in cures
+        )
     if not _is_unnamed(one):
         return any(
             set(one.names) <= set(cure.names) and len(cure.names) >= MORE * len(one.names)
