@@ -197,7 +197,8 @@ def _finding(
     is_crash = "error" in ill_outcome(probe, outcomes[smallest])
     where, mark = fault.where or op, fault.mark
     if is_crash and crashed is None and fault.crash[0]:
-        where, mark = probe.script.statements[-1].op.rstrip("="), "def"
+        last = probe.script.keys[-1]
+        where, mark = {"sum": "radd"}.get(last, last), "def"
     line, text = _place(found, where, crashed, mark)
     is_general = fault.code in ("wrong", "wrong_value")
     code = f"{fault.code}_{op or 'leaf'}" if is_general else fault.code
