@@ -55,9 +55,19 @@ class Edit:
 
     kind: str
     line: int
-    old: str
-    new: str
+    before: ast.AST
+    after: ast.AST | None
     function: ast.FunctionDef
+
+    @property
+    def old(self) -> str:
+        """The statement as it is."""
+        return _written(self.before)
+
+    @property
+    def new(self) -> str:
+        """The statement as it may have been meant."""
+        return _written(self.after)
 
 
 def edits_of(function: ast.FunctionDef, words: dict[str, str], hook: str) -> list[Edit]:
@@ -169,12 +179,8 @@ class _Edits:
             if k == place:
                 before = made[-1] if isinstance(made, list) and made else made  # type: ignore[assignment]
         ast.fix_missing_locations(copied)
-        try:
-            old, new = _written(self.nodes[place]), _written(before)
-        except (ValueError, RecursionError, AttributeError, TypeError):
-            return None
         line = getattr(self.nodes[place], "lineno", self.function.lineno)
-        return Edit(kind, line, old, new, copied)
+        return Edit(kind, line, self.nodes[place], before, copied)
 
     def _each(self, kind: str, places: list[int], change: Change) -> Iterator[Edit | None]:
         """Change several statements at once, and one by one."""
@@ -438,5 +444,8 @@ def _put(tree: ast.AST, old: ast.AST, new: ast.AST | list[ast.AST] | None) -> No
 
 def _written(node: ast.AST | None) -> str:
     """Write a statement, or the head of one that has others in it."""
-    text = ast.unparse(node) if isinstance(node, ast.AST) else ""
+    try:
+        text = ast.unparse(node) if isinstance(node, ast.AST) else ""
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        text = ""
     return text.partition("\n")[0][:LONGEST]
