@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .catalogue import FAULTS
-from .edits import KINDS, OPERATION_OF
+from .edits import KINDS, OPERATION_OF, REFLECTED
 from .judging import judge
 from .run_probes import Outcome
 from .scripts import Probe
@@ -83,22 +83,28 @@ def mended(
     judged = [one for c in changes if (one := _judged(c, probes, ill, unsteady)) is not None]
     found: list[Mended] = []
     while left:
-        best = max(judged, key=lambda one: _worth(one, left), default=None)
-        if best is None or not _worth(best, left)[0]:
+        best = max(judged, key=lambda one: _worth(one, left, len(ill)), default=None)
+        if best is None or not _worth(best, left, len(ill))[0]:
             break
         found.append(best)
         left -= set(best.names)
     return found
 
 
-def _worth(one: Mended, left: set[str]) -> tuple[int, int]:
+def _worth(one: Mended, left: set[str], every: int) -> tuple[int, int]:
     mends = len(left & set(one.names))
-    return mends if mends >= _least(one.change) else 0, -KINDS.index(one.change.kind)
+    return mends if mends >= _least(one.change, every) else 0, -KINDS.index(one.change.kind)
 
 
-def _least(change: Change) -> int:
-    """How many probes a change must mend: one can be luck, if the change could be any."""
-    return 1 if change.kind in SURE else 2
+def _least(change: Change, every: int) -> int:
+    """How many probes a change must mend, of all that are wrong: one can be luck, if the change
+    could be any. Taking something away, or changing what is no operation, often makes a few
+    numbers right by cutting the graph; if that is the mistake, it mends everything.
+    """
+    if change.kind in SURE:
+        return 1
+    is_operation = change.function in OPERATION_OF or change.function in REFLECTED
+    return 2 if is_operation and change.kind not in ("deletes", "drops") else every
 
 
 def _judged(change: Change, probes: list[Probe], ill: Signs, unsteady: set[str]) -> Mended | None:

@@ -118,8 +118,16 @@ class _Recogniser:
         return is_there and not self.evidence.speaks_against(fault)
 
     def named(self) -> list[Named]:
-        if not self.ill:
-            return []
+        found = self._all_named() if self.ill else []
+        blamed = {_op_of(named.what) for named in found}
+        return [named for named in found if not self._follows(_op_of(named.what), blamed)]
+
+    def _follows(self, where: str, blamed: set[str]) -> bool:
+        """Whether a number on the left only fails because it is made of an operation that does."""
+        is_reflected = where not in OPS and where.removeprefix("r") in OPS
+        return is_reflected and bool(self.evidence.parts_of(where) & blamed)
+
+    def _all_named(self) -> list[Named]:
         scaled = self._seed()
         if scaled:
             return [Named("wrong_seed", [*self.ill], [*self.ill], scaled)]
