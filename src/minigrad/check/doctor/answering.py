@@ -24,7 +24,6 @@ from .finding import find
 from .folders import files_with_engines
 from .lines import marks_of
 from .loading import Loading, SlowError, told
-from .mending import mend
 from .notebooks import Cells, is_notebook
 from .passes import Named, NoEngineError
 from .reading import UnreadableError
@@ -59,6 +58,8 @@ def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
         return
     _limit(job["asking"])
     if job["changing"]:
+        from .mending import mend  # it has derivatives in it: not beside an engine that is judged
+
         mend(dialect, text, job, questions, say)
         return
     answer(dialect, job, questions, say)
