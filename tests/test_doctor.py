@@ -187,14 +187,14 @@ def test_several_faults_at_once(tmp_path):
     ]
 
 
-# Slips that no row has: the operation is named, and nothing is made up.
+# Slips that no row has: the line is found by the change that mends it.
 NEW = {
-    "wrong_exp": ("self.grad += out.data * out.grad  # exp", "self.grad += 1.25 * out.grad"),
-    "wrong_tanh": ("(1 - t**2) * out.grad", "(1 - t**3) * out.grad"),
-    "wrong_log": ("out.grad / self.data  # log", "out.grad / self.data**2"),
-    "wrong_mul": ("self.grad += other.data * out.grad", "self.grad += 0.5 * other.data * out.grad"),
-    "wrong_value_add": ("self.data + other.data, ", "self.data + 2 * other.data, "),
-    "wrong_value_relu": (
+    "formula_exp": ("self.grad += out.data * out.grad  # exp", "self.grad += 1.25 * out.grad"),
+    "slip_tanh": ("(1 - t**2) * out.grad", "(1 - t**3) * out.grad"),
+    "slip_log": ("out.grad / self.data  # log", "out.grad / self.data**2"),
+    "slip_mul": ("self.grad += other.data * out.grad", "self.grad += 0.5 * other.data * out.grad"),
+    "slip_add": ("self.data + other.data, ", "self.data + 2 * other.data, "),
+    "slip_relu": (
         "self.data if self.data > 0 else 0.0",
         "self.data if self.data > 0 else 0.5",
     ),
@@ -209,6 +209,9 @@ def test_a_fault_that_nobody_has_seen_before(code, tmp_path):
     (finding,) = examined(tmp_path, text.replace(*NEW[code])).faults
     assert finding.code == code
     assert finding.expected != finding.got
+    line = text.replace(*NEW[code]).split("\n").index
+    changed = [x for x in text.replace(*NEW[code]).split("\n") if x not in text.split("\n")]
+    assert code == "wrong_seed" or finding.line == line(changed[0]) + 1
 
 
 # One slip in an engine that is written otherwise: operations made of others, children in a set.

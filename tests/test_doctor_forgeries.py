@@ -448,7 +448,7 @@ def test_a_slip_that_only_other_numbers_show(tmp_path):
     assert right in text
     for seed in range(3):
         report = examined(tmp_path, text.replace(right, slip), seed)
-        assert [finding.code for finding in report.faults] == ["wrong_tanh"]
+        assert [finding.code for finding in report.faults] == ["slip_tanh"]
 
 
 def test_signatures_of_the_probes_themselves_are_kept():

@@ -38,8 +38,15 @@ def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
     """Load what the job names, and say what came out of its questions."""
     questions = [Probe.heard(asked) for asked in job["questions"]]
     loading = Loading(job["largest"], job["only_definitions"], job["is_timed"], job["home"])
+    text = ""
+
+    def tell(kind: str, what: Any) -> None:
+        nonlocal text
+        text = what["text"] if kind == "source" else text
+        say(kind, what)
+
     try:
-        dialect = _opened(job, loading, say)
+        dialect = _opened(job, loading, tell)
     except (NoEngineError, UnreadableError) as error:
         say("problem", str(error) if not loading.left_out else _unfinished(loading, str(error)))
         return
@@ -50,6 +57,11 @@ def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
         say("problem", f"loading the file fails: {told(error)}")
         return
     _limit(job["asking"])
+    if job["changing"]:
+        from .mending import mend  # it has derivatives in it: not beside an engine that is judged
+
+        mend(dialect, text, job, questions, say)
+        return
     answer(dialect, job, questions, say)
 
 

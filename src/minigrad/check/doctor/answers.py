@@ -16,37 +16,47 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ...core.names import readable
 from . import answering
 from .dialect import NAMES, SPECIAL, SYMBOLS, can
 from .differences import STEP, points
-from .extras import MOST
+from .edits import KINDS
+from .forms import (
+    NonsenseError,
+    Other,
+    count_in,
+    decoded,
+    identifier_in,
+    items,
+    line_in,
+    marks_in,
+    operands_in,
+    operations_in,
+    other_in,
+    outcome_in,
+    part_of,
+    spelling_in,
+    text_in,
+    trees_in,
+)
 from .lines import Marks
+from .mended import Change
 from .probes import PROBES, drawn
 from .run_probes import Outcome
 from .sandbox import Heard, run_apart
 from .scripts import Probe
 
+T = TypeVar("T")
 TASK = Path(__file__).with_name("answering.py")
 LOADING = 20.0  # CPU seconds in which a file must be loaded: PyTorch alone may take five
 ASKING = 6  # CPU seconds for all questions: a sound engine takes one
 MEMORY = 4 * 1024**3  # bytes; somebody's engine may import NumPy or PyTorch
 LARGEST = 1_000_000  # bytes of a file
-SENTENCE = 1_000  # the longest text that is taken from a stranger, save for that of its file
-MORE = {"second": ("first",), "zero": ("cleared",)}  # the gradients that such a probe also brings
-
-
-Other = dict[str, Any]  # {"error": …}, or the values around a point and the gradients there
 
 
 class TimeIsUpError(BaseException):
     """What runs in this process takes too long; not an Exception, which it may catch."""
-
-
-class NonsenseError(Exception):
-    """Something that the doctor's own task would not say."""
 
 
 @dataclass(slots=True)
@@ -70,6 +80,9 @@ class Examination:
     cells: tuple[int, ...] = ()  # the lines at which the cells of a notebook begin
     tree: str = ""  # a digest of the class, the same for those that are written alike
     slow: str = ""  # what took too long while the file was loaded
+    # Asks what small changes of the file would do: to these questions, of which the first so many
+    # fail, or to an operation of its own, by its name.
+    try_changes: Callable[[list[Probe], int, str], list[Change]] | None = None
 
 
 def examine_stranger(
@@ -89,22 +102,38 @@ def examine_stranger(
     seconds = LOADING if seconds is None else seconds
     asking = min(ASKING, max(int(seconds), 1))
     job = job_of(kind, named, seed) | {"subject": subject, "asking": asking}
-    first, reason = _asked(job, seconds + asking, seed)
+    limit = seconds + asking
+    first, reason = _asked(job, limit, seed)
     if kind == "module" or not reason:
+        first.try_changes = lambda *asked: _changes_apart(job, limit, *asked)
         return first
-    second, _ = _asked(job | {"only_definitions": True}, seconds + asking, seed)
+    only = job | {"only_definitions": True}
+    second, _ = _asked(only, limit, seed)
     if not second.words:
         return first
     second.remarks.insert(0, f"only its definitions were loaded: {reason}")
+    second.try_changes = lambda *asked: _changes_apart(only, limit, *asked)
     return second
 
 
 def examine_here(text: str, named: Mapping[str, str] | str = "", seed: int = 0) -> Examination:
     """Examine a text in this process, without a sandbox, processes, threads and limits."""
     job = job_of("text", named, seed) | {"text": text}
+    found = _here(lambda: heard_here(lambda say: answering.work(job, say), seed))
+
+    def try_changes(probes: list[Probe], failing: int, other: str) -> list[Change]:
+        more = job | _changing(probes, failing, other)
+        return read_changes(_here(lambda: said_here(lambda say: answering.work(more, say))), probes)
+
+    found.try_changes = try_changes
+    return found
+
+
+def _here(ask: Callable[[], T]) -> T:
+    """Load a text as a module called engine, and forget it."""
     finders, modules = list(sys.meta_path), set(sys.modules)
     try:
-        return heard_here(lambda say: answering.work(job, say), seed)
+        return ask()
     finally:
         sys.meta_path[:] = finders
         if "engine" not in modules:
@@ -113,20 +142,28 @@ def examine_here(text: str, named: Mapping[str, str] | str = "", seed: int = 0) 
 
 def heard_here(work: Callable[[Callable[[str, Any], None]], None], seed: int) -> Examination:
     """Understand what a task says that runs in this process; its prints go nowhere."""
-    said: list[bytes] = []
-
-    def say(kind: str, what: Any) -> None:
-        said.append(json.dumps({kind: what}).encode() + b"\n")
-
-    why = "it did not come to an end"
-    with contextlib.redirect_stdout(io.StringIO()):
-        try:
-            work(say)
-        except TimeIsUpError:
-            why = "it did not come to an end: time ran out"
-    found, at = understand(b"".join(said), seed, [*PROBES], [*drawn(seed)])
+    said, why = bytearray(), "it did not come to an end"
+    try:
+        said_here(work, said)
+    except TimeIsUpError:
+        why = "it did not come to an end: time ran out"
+    found, at = understand(bytes(said), seed, [*PROBES], [*drawn(seed)])
     found.problem = f"{why} while {at}" if at else found.problem
     return found
+
+
+def said_here(
+    work: Callable[[Callable[[str, Any], None]], None], said: bytearray | None = None
+) -> bytes:
+    """Let a task run in this process, and return what it says."""
+    said = bytearray() if said is None else said
+
+    def say(kind: str, what: Any) -> None:
+        said.extend(json.dumps({kind: what}).encode() + b"\n")
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        work(say)
+    return bytes(said)
 
 
 def job_of(kind: str, named: Mapping[str, str] | str, seed: int) -> dict[str, Any]:
@@ -141,6 +178,7 @@ def job_of(kind: str, named: Mapping[str, str] | str, seed: int) -> dict[str, An
         "only_definitions": False,
         "is_timed": kind != "text" and hasattr(signal, "setitimer"),
         "asking": 0,
+        "changing": False,
         "points": points(seed),
         "step": STEP,
     }
@@ -161,6 +199,50 @@ def _asked(job: dict[str, Any], seconds: float, seed: int) -> tuple[Examination,
         return found, ""
     found.problem = _why_it_ended(heard, at)
     return found, "" if found.words else found.problem
+
+
+def _changes_apart(
+    job: dict[str, Any], seconds: float, probes: list[Probe], failing: int, other: str
+) -> list[Change]:
+    """Ask in the sandbox what small changes of the file would do."""
+    job = job | _changing(probes, failing, other)
+    try:
+        heard = run_apart(TASK, job, seconds, MEMORY, "the doctor")
+    except OSError:
+        return []
+    return read_changes(heard.said, probes)
+
+
+def _changing(probes: list[Probe], failing: int, other: str) -> dict[str, Any]:
+    asked = [probe.asked() for probe in probes]
+    return {"questions": asked, "failing": failing, "changing": True, "other": other}
+
+
+def read_changes(heard: bytes, probes: list[Probe]) -> list[Change]:
+    """Read what comes out after each change; nonsense ends the reading."""
+    found = []
+    with contextlib.suppress(NonsenseError):
+        for line in heard.split(b"\n")[:-1]:
+            kind, what = decoded(line)
+            if kind == "mended":
+                found.append(_change(what, probes))
+    return found
+
+
+def _change(what: Any, probes: list[Probe]) -> Change:
+    outcomes = items(part_of(what, "outcomes"), len(probes) or len(points(0)))
+    if part_of(what, "kind") not in KINDS:
+        raise NonsenseError("not a change")
+    if len(outcomes) != (len(probes) or len(points(0))):
+        raise NonsenseError("not the outcomes that were asked for")
+    each = [outcome_in(*pair) for pair in zip(probes, outcomes, strict=True)] if probes else [
+        other_in(one, len(items(part_of(one, "grads"), 2)) if "error" not in one else 0)
+        for one in outcomes
+    ]  # fmt: skip
+    return Change(
+        what["kind"], identifier_in(part_of(what, "function")), count_in(part_of(what, "line"), 1),
+        line_in(part_of(what, "old")), line_in(part_of(what, "new")), each,
+    )  # fmt: skip
 
 
 def _why_it_ended(heard: Heard, at: str) -> str:
@@ -208,7 +290,7 @@ def understand(
     reading = _Reading(found, questions)
     for line in heard.split(b"\n")[:-1]:  # a last one without an end was interrupted
         try:
-            _read_message(reading, _decoded(line))
+            _read_message(reading, decoded(line))
         except NonsenseError as error:
             found.problem = f"what it answers cannot be understood while {reading.at} ({error})"
             break
@@ -217,39 +299,32 @@ def understand(
     return found, "" if reading.is_over or found.problem else reading.at
 
 
-def _decoded(line: bytes) -> tuple[str, Any]:
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError, MemoryError):
-        raise NonsenseError("not JSON") from None
-    if not isinstance(message, dict) or len(message) != 1:
-        raise NonsenseError("not one message")
-    return next(iter(message.items()))
-
-
 def _read_message(reading: _Reading, message: tuple[str, Any]) -> None:
     kind, what = message
     found = reading.found
     if reading.is_over:
         raise NonsenseError("something after the end")
     if kind == "problem" and not reading.is_known:
-        found.problem = _line(what) or "it does not say why"
+        found.problem = line_in(what) or "it does not say why"
     elif kind == "slow" and not reading.is_known:
-        found.slow = _line(what) or "it takes long"
+        found.slow = line_in(what) or "it takes long"
     elif kind == "source" and not reading.is_known:
-        found.text, found.marks = _text(_part(what, "text"), 0), _marks(_part(what, "marks"))
-        found.cells = tuple(_count(line, 1) for line in _list(_part(what, "cells"), LARGEST))
-        reading.trees = _trees(what)
+        found.text, found.marks = (
+            text_in(part_of(what, "text"), 0),
+            marks_in(part_of(what, "marks")),
+        )
+        found.cells = tuple(count_in(line, 1) for line in items(part_of(what, "cells"), LARGEST))
+        reading.trees = trees_in(what)
         reading.first_marks = reading.first_marks or found.marks
     elif kind == "remarks" and not reading.is_known:
-        found.remarks = [_line(remark) for remark in _list(_part(what, "remarks"))]
-        found.choices = [_line(choice) for choice in _list(_part(what, "choices"))]
+        found.remarks = [line_in(remark) for remark in items(part_of(what, "remarks"))]
+        found.choices = [line_in(choice) for choice in items(part_of(what, "choices"))]
     elif kind == "class" and not reading.is_known:
         _introduce(reading, what)
     elif kind == "outcome" and reading.is_known and reading.answered < len(reading.questions):
         probe, outcomes = reading.questions[reading.answered]
         is_missing = not can(probe, reading.operations, reading.operators, reading.zero)
-        outcomes[probe.name] = {"missing": True} if is_missing else _outcome(probe, what)
+        outcomes[probe.name] = {"missing": True} if is_missing else outcome_in(probe, what)
         reading.answered += 1
     elif kind == "other" and reading.answered == len(reading.questions):
         _read_other(reading, what)
@@ -267,39 +342,24 @@ def _read_other(reading: _Reading, what: Any) -> None:
     if name is None or not isinstance(what, list) or len(what) != len(points(reading.found.seed)):
         raise NonsenseError("not the points that were asked for")
     count = reading.counts[name]
-    answers: list[Other] = []
-    for one in what:
-        if isinstance(one, dict) and "error" in one:
-            answers.append({"error": _text(one["error"])})
-            continue
-        around, grads = _part(one, "around"), _floats(_part(one, "grads"), count)
-        if not isinstance(around, list) or len(around) != count:
-            raise NonsenseError("not the numbers that were asked for")
-        answers.append({"around": [_floats(each, 4) for each in around], "grads": grads})
-    reading.found.others[name] = answers
-
-
-def _floats(what: Any, count: int) -> list[float]:
-    if not isinstance(what, list) or [type(x) for x in what] != [float] * count:
-        raise NonsenseError("not numbers")
-    return what
+    reading.found.others[name] = [other_in(one, count) for one in what]
 
 
 def _introduce(reading: _Reading, what: Any) -> None:
     found = reading.found
-    words = _part(what, "words")
+    words = part_of(what, "words")
     if not isinstance(words, dict) or not {"class", "data", "grad", "backward"} <= set(words):
         raise NonsenseError("no words")
-    found.words = {_line(kind): _line(word) for kind, word in words.items()}
-    found.documentation = _text(_part(what, "documentation"), 10_000)
-    found.has_closures = _part(what, "has_closures") is True
+    found.words = {line_in(kind): line_in(word) for kind, word in words.items()}
+    found.documentation = text_in(part_of(what, "documentation"), 10_000)
+    found.has_closures = part_of(what, "has_closures") is True
     found.tree = reading.trees.get(found.words["class"], "")
-    found.spelling = _spelling(_part(what, "spelling"))
-    found.unexamined = [_identifier(name) for name in _list(_part(what, "unexamined"))]
-    reading.counts = {_identifier(n): _operands(k) for n, k in _list(_part(what, "others"))}
-    reading.zero = _text(_part(what, "zero"))
-    reading.operations = _operations(_part(what, "operations"))
-    reading.operators = _operations(_part(what, "operators"))
+    found.spelling = spelling_in(part_of(what, "spelling"))
+    found.unexamined = [identifier_in(name) for name in items(part_of(what, "unexamined"))]
+    reading.counts = {identifier_in(n): operands_in(k) for n, k in items(part_of(what, "others"))}
+    reading.zero = text_in(part_of(what, "zero"))
+    reading.operations = operations_in(part_of(what, "operations"))
+    reading.operators = operations_in(part_of(what, "operators"))
     reading.is_known = True
     found.problem = _hidden(reading, found.words["class"])
 
@@ -321,113 +381,3 @@ def _hidden(reading: _Reading, cls: str) -> str:
                 line = marks[f"method {name}"]
                 return f"line {line} has {name}, but the class that answers has not"
     return ""
-
-
-# ---- forms ------------------------------------------------------------------------------------
-
-
-def _part(what: Any, name: str) -> Any:
-    if not isinstance(what, dict) or name not in what:
-        raise NonsenseError(f"no {name}")
-    return what[name]
-
-
-def _text(what: Any, longest: int = SENTENCE) -> str:
-    if not isinstance(what, str):
-        raise NonsenseError("not a text")
-    return what[: longest or None]
-
-
-def _line(what: Any) -> str:
-    """Take a text that must stay on its line: a class may be called "Value\\n\\nNo fault."."""
-    return readable(_text(what))
-
-
-def _trees(what: dict[str, Any]) -> dict[str, str]:
-    trees = what.get("trees", {})
-    if not isinstance(trees, dict):
-        raise NonsenseError("no trees")
-    return {_line(name): _text(digest, 64) for name, digest in trees.items()}
-
-
-def _operations(what: Any) -> set[str]:
-    if not isinstance(what, list) or not all(isinstance(x, str) for x in what):
-        raise NonsenseError("not operations")
-    return set(what) & set(NAMES)
-
-
-def _list(what: Any, most: int = MOST) -> list[Any]:
-    if not isinstance(what, list) or len(what) > most:
-        raise NonsenseError("not a list")
-    return what
-
-
-def _identifier(what: Any) -> str:
-    if not isinstance(what, str) or not what.isidentifier() or not what.isprintable():
-        raise NonsenseError("not a name")
-    return what[:SENTENCE]
-
-
-def _operands(what: Any) -> int:
-    if what not in (1, 2):
-        raise NonsenseError("not a count")
-    return int(what)
-
-
-def _spelling(what: Any) -> dict[str, str]:
-    """Take how things are written: with one pair of braces for each operand, and no more."""
-    if not isinstance(what, dict):
-        raise NonsenseError("no spelling")
-    found = {_line(op): _line(text) for op, text in what.items()}
-    for op, text in found.items():
-        # A backward pass may want the root once more, as in a.backprop(a).
-        plain = text.replace("{0}", "{}", 1).replace("{0}", "") if op == "backward" else text
-        count = 2 if op in SYMBOLS else 1
-        rest = plain.replace("{}", "", count)
-        if plain.count("{}") != count or "{" in rest or "}" in rest:
-            raise NonsenseError("not a spelling")
-    return found
-
-
-def _marks(what: Any) -> Marks:
-    if not isinstance(what, dict) or not all(isinstance(x, dict) for x in what.values()):
-        raise NonsenseError("not marks")
-    return {place: {m: _count(x, 1) for m, x in marks.items()} for place, marks in what.items()}
-
-
-def _count(what: Any, least: int) -> int:
-    if type(what) is not int or what < least:
-        raise NonsenseError("not a count")
-    return what
-
-
-def _numbers(what: Any, names: set[str]) -> dict[str, float]:
-    if not isinstance(what, dict) or set(what) != names:
-        raise NonsenseError("not the numbers that were asked for")
-    if not all(type(x) is float for x in what.values()):
-        raise NonsenseError("not numbers")
-    return what
-
-
-def _outcome(probe: Probe, what: Any) -> Outcome:
-    outcome = _one_outcome(probe, what)
-    others = what.get("others", [])
-    if not isinstance(others, list):
-        raise NonsenseError("no outcomes")
-    if others:
-        outcome["others"] = [_one_outcome(probe, other) for other in others]
-    return outcome
-
-
-def _one_outcome(probe: Probe, what: Any) -> Outcome:
-    if isinstance(what, dict) and "error" in what:
-        line = _part(what, "line")
-        return {
-            "error": _text(what["error"]),
-            "message": _text(_part(what, "message")),
-            "line": None if line is None else _count(line, 1),
-        }
-    if probe.kind == "memory":
-        return {name: _count(_part(what, name), 0) for name in ("held", "kept")}
-    parts = ("data", "grad", *MORE.get(probe.kind, ()))
-    return {part: _numbers(_part(what, part), probe.script.names) for part in parts}

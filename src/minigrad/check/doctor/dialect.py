@@ -149,6 +149,8 @@ class Dialect:
         if what == IN_RESULTS:
             results = self.results or {}
             return plain_number(results.get(value, results.get(id(value))), self)
+        if what == self.data and self.evaluate and getattr(value, what) is None:
+            getattr(value, self.evaluate)()  # it is no part of what the pass began with
         return plain_number(getattr(value, what), self)
 
     def seed(self, value: Any) -> None:

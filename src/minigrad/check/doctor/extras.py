@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from .dialect import BACKWARD, NAMES, ZERO, Dialect
@@ -45,7 +46,25 @@ def others(dialect: Dialect) -> dict[str, tuple[Call, int] | None]:
             name not in found and needed
         ):  # one that wants nothing and gives no Value is about something else
             found[name] = None
+    found |= _functions(dialect, found)
     return dict(list(found.items())[:MOST])
+
+
+def _functions(dialect: Dialect, methods: Container[str]) -> dict[str, tuple[Call, int] | None]:
+    """Find the functions beside the class that make nodes of it, from one Value."""
+    module, cls = sys.modules.get(dialect.cls.__module__), dialect.cls.__name__
+    found: dict[str, tuple[Call, int] | None] = {}
+    for name, thing in list(vars(module).items()) if module else ():
+        is_other = name.startswith("_") or name in KNOWN or name.lower().startswith(ELSE)
+        if is_other or name in methods or not inspect.isfunction(thing):
+            continue
+        if thing.__module__ != dialect.cls.__module__ or cls not in thing.__code__.co_names:
+            continue
+        needed = [p for p in inspect.signature(thing).parameters.values() if p.default is p.empty]
+        if len(needed) == 1 and _is_operation(dialect, thing, 1):
+            found[name] = (thing, 1)
+            dialect.spelling[name] = f"{name}({{}})"
+    return found
 
 
 def _methods(cls: type) -> Iterator[tuple[str, int, int]]:

@@ -11,11 +11,13 @@ from ...core.names import brief
 from .answers import Examination
 from .catalogue import CATALOGUE, FAULTS, GENERAL, Fault
 from .crashes import Crash, peel
+from .cures import cured, cured_other, size
 from .dialect import NAMES
 from .differences import FACTOR, Misfit, misfit, points
 from .evidence import Evidence
 from .judging import ill_outcome, judge
 from .lines import likely_line
+from .mended import Mended
 from .notebooks import place_of
 from .probes import BY_NAME, PROBES, build, drawn, expected
 from .recognise import Named, explains_everything, recognise
@@ -108,9 +110,25 @@ def _explained(
     if not named:
         crashed, rest = peel(signs, probes, outcomes, known, evidence)
         named = recognise(rest, probes, known, evidence)
+    crashed, named, cures = cured(found, probes, outcomes, signs, crashed, named)
     findings = [_crash(found, probes, outcomes, crash) for crash in crashed]
+    findings += [_cure(found, probes, outcomes, cure) for cure in cures]
     findings += [_named(found, probes, outcomes, fault) for fault in named]
     return findings + _refusals(found, probes, outcomes, refused)
+
+
+def _cure(
+    found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], cure: Mended
+) -> Finding:
+    """Tell of a mistake by the line that mends it."""
+    change = cure.change
+    fault = FAULTS.get(cure.code) or GENERAL[cure.code]
+    op = cure.op or change.function
+    told = (_word(op), change.old, change.new)
+    made = _finding(found, probes, outcomes, fault, cure.names, cure.names, told)
+    line, text = _place(found, op, change.line)
+    code = made.code if cure.code in FAULTS else f"{cure.code}_{op.strip('_')}"
+    return replace(made, code=code, line=line, text=text)
 
 
 def _refused(
@@ -173,13 +191,14 @@ def _finding(
     found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], fault: Fault,
     names: list[str], shown: list[str], told: tuple[str, ...] = (), op: str = "",
 ) -> Finding:  # fmt: skip
-    smallest = min(shown, key=_size)
+    smallest = min(shown, key=size)
     probe = probes[smallest]
     right, here, why, crashed = _difference(probe, outcomes[smallest], fault.code, found.words)
     is_crash = "error" in ill_outcome(probe, outcomes[smallest])
     where, mark = fault.where or op, fault.mark
     if is_crash and crashed is None and fault.crash[0]:
-        where, mark = probe.script.statements[-1].op.rstrip("="), "def"
+        last = probe.script.keys[-1]
+        where, mark = {"sum": "radd"}.get(last, last), "def"
     line, text = _place(found, where, crashed, mark)
     is_general = fault.code in ("wrong", "wrong_value")
     code = f"{fault.code}_{op or 'leaf'}" if is_general else fault.code
@@ -197,11 +216,6 @@ def _place(
         return likely_line(found.text, where, found.words.get("class", ""), found.marks, mark)
     lines = found.text.split("\n")
     return crashed, lines[crashed - 1] if crashed <= len(lines) else ""
-
-
-def _size(name: str) -> tuple[int, int, int]:
-    probe = BY_NAME[name]
-    return len(probe.script.statements), len(probe.script.leaves), PROBES.index(probe)
 
 
 def _difference(
@@ -265,10 +279,14 @@ def _misfit(found: Examination, one: Misfit) -> Finding:
     products = [f"{made} = {name} * e" for made, name in zip(inner, names, strict=True)]
     script = Script(leaves, (*products, f"g = {one.name}({', '.join(inner)})", "h = g * f"))
     leaf = f"{names[one.operand]}.{found.words.get('grad', 'grad')}"
+    change = cured_other(found, one.name)
+    row, told = GENERAL["wrong_other"], [one.name]
+    place = _place(found, one.name, change.line if change is not None else None, "def")
+    if change is not None:
+        row, told = GENERAL["slip"], [one.name, change.old, change.new]
     return Finding(
-        f"wrong_{one.name}", "fault", GENERAL["wrong_other"], (one.name,), script,
-        f"{leaf} = {brief(one.right)}", said("{0}", f"{leaf} = {brief(one.got)}"), Said(),
-        *_place(found, one.name, None, "def"),
+        f"{'wrong' if change is None else 'slip'}_{one.name}", "fault", row, tuple(told), script,
+        f"{leaf} = {brief(one.right)}", said("{0}", f"{leaf} = {brief(one.got)}"), Said(), *place,
     )  # fmt: skip
 
 

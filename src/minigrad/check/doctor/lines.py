@@ -244,7 +244,10 @@ def _gradient(node: ast.Assign | ast.AugAssign) -> ast.Attribute | None:
 
 
 def _line(marks: dict[str, int], where: str, mark: str = "") -> int | None:
-    if where in ("class", "assign"):
+    if where == "assign":  # else wherever a gradient is set
+        sets = [line for mark, line in marks.items() if mark.startswith("sets ")]
+        return marks.get(where, min(sets, default=None))
+    if where == "class":
         return marks.get(where)
     functions = functions_of(where)
     called = [f"def {name}" for name in functions]

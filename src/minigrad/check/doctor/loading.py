@@ -165,7 +165,7 @@ class Loading:
         """Run a text's statements, one after the other."""
         cells = self.texts[file]
         tree = parsed(cells.text, file)
-        flags = 0
+        flags = __future__.annotations.compiler_flag  # as of Python 3.14: they may name their class
         for node in tree.body:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
                 for alias in node.names:

@@ -80,6 +80,7 @@ class Named:
     names: list[str]
     shown: list[str]
     told: str = ""  # for the texts
+    has_rivals: bool = False  # whether other rows fit as well, so that the numbers do not decide
 
 
 def recognise(
@@ -107,6 +108,7 @@ class _Recogniser:
             for name, sign in self.signs.items()
             if not sign.is_well and probes[name].kind != "hand"
         }
+        self.every = known
         self.known = {code: theirs for code, theirs in known.items() if self._can_be(code)}
 
     def _can_be(self, code: str) -> bool:
@@ -116,8 +118,16 @@ class _Recogniser:
         return is_there and not self.evidence.speaks_against(fault)
 
     def named(self) -> list[Named]:
-        if not self.ill:
-            return []
+        found = self._all_named() if self.ill else []
+        blamed = {_op_of(named.what) for named in found}
+        return [named for named in found if not self._follows(_op_of(named.what), blamed)]
+
+    def _follows(self, where: str, blamed: set[str]) -> bool:
+        """Whether a number on the left only fails because it is made of an operation that does."""
+        is_reflected = where not in OPS and where.removeprefix("r") in OPS
+        return is_reflected and bool(self.evidence.parts_of(where) & blamed)
+
+    def _all_named(self) -> list[Named]:
         scaled = self._seed()
         if scaled:
             return [Named("wrong_seed", [*self.ill], [*self.ill], scaled)]
@@ -163,16 +173,17 @@ class _Recogniser:
         return "empty_pass" if is_zero else "missing_seed"
 
     def alone(self) -> list[Named]:
-        code = self._explains_everything() if self.ill else ""
-        return [self._with_evidence(code, [*self.ill])] if code else []
+        codes = self._explain_everything() if self.ill else []
+        return [self._with_evidence(codes[0], [*self.ill], len(codes) > 1)] if codes else []
 
-    def _with_evidence(self, code: str, names: list[str]) -> Named:
+    def _with_evidence(self, code: str, names: list[str], has_rivals: bool = False) -> Named:
         """Find the probes in which the patient is wrong by the same numbers, or like this."""
         styles = self.known.get(code, [])
         pairs = [(name, theirs[name]) for theirs in styles for name in names if name in theirs]
         equal = [name for name, sign in pairs if _equal(self.signs[name], sign)]
         alike = [name for name, sign in pairs if self.signs[name].looks_like(sign)]
-        return Named(code, names, list(dict.fromkeys(equal or alike or names)))
+        shown = list(dict.fromkeys(equal or alike or names))
+        return Named(code, names, shown, has_rivals=has_rivals)
 
     # ---- everything at once ---------------------------------------------------------------------
 
@@ -191,13 +202,20 @@ class _Recogniser:
             roots.add(brief(seed))
         return roots.pop() if len(roots) == 1 else ""
 
-    def _explains_everything(self) -> str:
-        """Find a fault that fails in exactly this way, in the plainest style in which one does."""
+    def _explain_everything(self) -> list[str]:
+        """Find the faults that fail in just this way, in the plainest style in which one does.
+
+        Behind the first, also those that the file speaks against: the numbers are theirs too.
+        """
         for k in range(max(map(len, self.known.values()), default=0)):
-            for code, theirs in self.known.items():
-                if k < len(theirs) and self._is_exact(theirs[k]):
-                    return code
-        return ""
+            codes = [
+                code
+                for code, theirs in self.every.items()
+                if k < len(theirs) and self._is_exact(theirs[k])
+            ]
+            if any(code in self.known for code in codes):
+                return sorted(codes, key=lambda code: code not in self.known)
+        return []
 
     def _is_exact(self, theirs: Signs) -> bool:
         common = [name for name in self.signs if name in theirs]
@@ -301,25 +319,34 @@ class _Recogniser:
 
         The rule shows where it stands alone and below others, its place in the graph above them.
         """
-        code = self._local_row(op, names)
-        if code:
-            return [self._with_evidence(code, mine)]
+        codes = self._local_rows(op, names)
+        if codes:
+            return [self._with_evidence(codes[0], mine, len(codes) > 1)]
         above = [name for name in names if " above " in name]
         parts = [[name for name in names if name not in above], above]
         ills = [[name for name in part if name in mine] for part in parts]
-        rows = [self._local_row(op, part) for part in parts]
+        rows = [self._local_rows(op, part) for part in parts]
         if all(ills) and all(rows):
-            return [self._with_evidence(row, ill) for row, ill in zip(rows, ills, strict=True)]
+            return [self._with_evidence(row[0], ill) for row, ill in zip(rows, ills, strict=True)]
         return [Named(f"rule:{op}", mine, mine)]
 
-    def _local_row(self, op: str, names: list[str]) -> str:
-        """Find the row that gives the same numbers wherever the operation stands alone."""
-        for code, styles in self.known.items():
-            if FAULTS[code].is_local and FAULTS[code].where == op:
-                for theirs in styles:
-                    if all(n in theirs and _equal(self.signs[n], theirs[n]) for n in names):
-                        return code
-        return ""
+    def _local_rows(self, op: str, names: list[str]) -> list[str]:
+        """Find the rows that give the same numbers wherever the operation stands alone.
+
+        Behind the first, also those that the file speaks against.
+        """
+        codes = [
+            code
+            for code, styles in self.every.items()
+            if FAULTS[code].is_local
+            and FAULTS[code].where == op
+            and any(
+                all(n in theirs and _equal(self.signs[n], theirs[n]) for n in names)
+                for theirs in styles
+            )
+        ]
+        is_possible = any(code in self.known for code in codes)
+        return sorted(codes, key=lambda code: code not in self.known) if is_possible else []
 
     # ---- accumulation, order, state -------------------------------------------------------------
 

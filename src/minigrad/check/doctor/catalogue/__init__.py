@@ -62,6 +62,20 @@ GENERAL = {
             (),
         ),
         Fault(
+            "slip", "fault", "{0} is wrong because of one line",
+            "Numbers that come from {0} are wrong.",
+            "With this line written otherwise, and nothing else changed, they are right.",
+            "Write  {2}  instead of  {1}",
+            (),
+        ),
+        Fault(
+            "formula", "fault", "the derivative of {0} is wrong",
+            "The value of {0} is right, and its gradient is not.",
+            "With the right derivative in this line, and nothing else changed, it is.",
+            "Write  {2}  instead of  {1}",
+            (),
+        ),
+        Fault(
             "crash", "fault", "an expression ends in {0}",
             "An expression of operations that the class has ends in {0}.",
             "The message and the line are the engine's own.",

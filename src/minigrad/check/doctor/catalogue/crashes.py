@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import functools
 
+from ..dialect import CHILDREN, NAMES, SYMBOLS
 from .rows import Fault, add
 
 ROWS: list[Fault] = []
 _row = functools.partial(add, ROWS, "fault")
 _WRAP = "        other = other if isinstance(other, Value) else Value(other)\n"
+_FUNCTIONS = [name for op, names in NAMES.items() if op not in SYMBOLS for name in names]
 _OPERATORS = r"(?:unary )?(\S+?)(?: or pow\(\)|\(\))?: "
 
 # fmt: off
@@ -36,12 +38,19 @@ _row("missing_import", "{0} is not imported",
      "Write import {0} at the top of the file.",
      ("import math\n", ""),
      where="tanh", crash=("NameError", r"name '(math|np|numpy|random|torch)' is not defined.*"))
+_row("unbound", "{0} is used before it is set",
+     "An operation ends in UnboundLocalError.",
+     "A function that assigns to {0} has a {0} of its own, and the line reads it first; += reads "
+     "it too.",
+     "Set {0} before this line; with = if += is the first that it has.",
+     ("out = Value(1 / (1 + math.exp(-self.data))", "out += Value(1 / (1 + math.exp(-self.data))"),
+     where="sigmoid", crash=("UnboundLocalError", r".*?'(\w+)'.*"))
 _row("missing_name", "there is no {0}",
      "An operation ends in NameError.",
      "The name {0} is not known where it is used: misspelt, or defined elsewhere.",
      "Look at the line, and define {0} or spell it as it is defined.",
      ("(out.data > 0) * out.grad  # relu", "(output.data > 0) * out.grad  # relu"),
-     where="relu", crash=("(?:NameError|UnboundLocalError)", r".*?'(\w+)'.*"))
+     where="relu", crash=("NameError", r".*?'(\w+)'.*"))
 _row("called_at_once", "a rule is None",
      "backward() ends in TypeError: 'NoneType' object is not callable.",
      "out._backward = _backward() calls the rule at once and keeps what it returns, None; or "
@@ -58,6 +67,20 @@ _row("unhashable", "Values cannot be put into a set",
 Value.__eq__ = lambda self, other: self is other
 Value.__hash__ = None
 """), where="class", crash=("TypeError", r"(?:.*)unhashable type: '(\w+)'.*"))
+_row("number_recorded", "a number is recorded as an operand",
+     "backward() ends in AttributeError: '{0}' object has no attribute '{1}'.",
+     "The result has a plain number among its operands, and the pass looks for operands of that.",
+     "Record Values only: (self,) where the other operand is a number.",
+     ('(self,), f"**{n}"', '(self, n), f"**{n}"'),
+     where="pow", mark="def",
+     crash=("AttributeError", rf"'(int|float)' object has no attribute '({'|'.join(CHILDREN)})'"))
+_row("method_of_number", "{1} is called on a plain number",
+     "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.",
+     "self.data is a number, and numbers have no method {1}.",
+     "Use math.{1}(…) for numbers, or call {1}() on the Value.",
+     ("math.exp(self.data), (self,)", "self.data.exp(), (self,)"),
+     where="exp", mark="def",
+     crash=("AttributeError", rf"'(int|float)' object has no attribute '({'|'.join(_FUNCTIONS)})'"))
 _row("number_inside", "a number meets an operation that takes Values only",
      "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.",
      "One operation is made of another, with a number (such as -a of a * -1), and that one does "

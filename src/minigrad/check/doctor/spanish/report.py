@@ -103,6 +103,16 @@ SPANISH = {
     "Differentiate what {0} computes, and write that times out.grad into its rule, by +=.": (
         "Deriva lo que calcula {0} y escribe eso por out.grad en su regla, con +=."
     ),
+    "{0} is wrong because of one line": "{0} está mal por una sola línea",
+    "Numbers that come from {0} are wrong.": "Los números que salen de {0} están mal.",
+    "With this line written otherwise, and nothing else changed, they are right.": (
+        "Con esta línea escrita de otro modo, y sin cambiar nada más, están bien."
+    ),
+    "the derivative of {0} is wrong": "la derivada de {0} está mal",
+    "With the right derivative in this line, and nothing else changed, it is.": (
+        "Con la derivada correcta en esta línea, y sin cambiar nada más, lo está."
+    ),
+    "Write  {2}  instead of  {1}": "Escribe  {2}  en vez de  {1}",
     "an expression ends in {0}": "una expresión acaba en {0}",
     "An expression of operations that the class has ends in {0}.": (
         "Una expresión con operaciones que la clase tiene acaba en {0}."

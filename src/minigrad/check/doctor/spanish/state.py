@@ -58,6 +58,34 @@ SPANISH = {
     "An operation ends in NameError.": "Una operación acaba en NameError.",
     "The file uses {0} and does not import it.": "El archivo usa {0} y no lo importa.",
     "Write import {0} at the top of the file.": "Escribe import {0} al principio del archivo.",
+    "a number is recorded as an operand": "un número queda apuntado como operando",
+    "backward() ends in AttributeError: '{0}' object has no attribute '{1}'.": (
+        "backward() acaba en AttributeError: '{0}' object has no attribute '{1}'."
+    ),
+    "The result has a plain number among its operands, and the pass looks for operands of that.": (
+        "El resultado tiene un simple número entre sus operandos, y la pasada busca los operandos "
+        "de ese."
+    ),
+    "Record Values only: (self,) where the other operand is a number.": (
+        "Apunta solo Values: (self,) donde el otro operando es un número."
+    ),
+    "{1} is called on a plain number": "{1} se llama sobre un simple número",
+    "self.data is a number, and numbers have no method {1}.": (
+        "self.data es un número, y los números no tienen método {1}."
+    ),
+    "Use math.{1}(…) for numbers, or call {1}() on the Value.": (
+        "Usa math.{1}(…) para números, o llama a {1}() del Value."
+    ),
+    "{0} is used before it is set": "{0} se usa antes de tener valor",
+    "An operation ends in UnboundLocalError.": "Una operación acaba en UnboundLocalError.",
+    "A function that assigns to {0} has a {0} of its own, and the line reads it first; += reads "
+    "it too.": (
+        "Una función que asigna a {0} tiene un {0} propio, y la línea lo lee antes; += también lo "
+        "lee."
+    ),
+    "Set {0} before this line; with = if += is the first that it has.": (
+        "Da valor a {0} antes de esta línea; con = si += es lo primero que tiene."
+    ),
     "there is no {0}": "no existe {0}",
     "The name {0} is not known where it is used: misspelt, or defined elsewhere.": (
         "El nombre {0} no se conoce donde se usa: mal escrito, o definido en otra parte."

@@ -1,0 +1,135 @@
+"""What no row of the catalogue explains: is there a small change of the file that mends it?
+
+A row fits by its numbers, and not every mistake is in the catalogue. So where something is left
+without a name, small changes of the functions that run are tried in the sandbox (`mending.py`),
+and the one that makes most of it right is the cause (`mended.py`): it has the line with it.
+
+Start at `cured`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from .answers import Examination
+from .catalogue import FAULTS
+from .crashes import Crash
+from .differences import misfit, points
+from .judging import Sign
+from .mended import Change, Mended, mended
+from .probes import BY_NAME, PROBES, drawn
+from .recognise import Named
+from .run_probes import Outcome
+from .scripts import Probe
+from .signatures import Signs, signature
+
+SICK, SOUND = 24, 24  # probes for which changes are tried: of those that fail, and of the others
+# Errors that tell what happened and not always why: a Value where its number was meant ends alike.
+DOUBTFUL = ("missing_reflected", "number_inside")
+# Changes that tell how a rule is wrong, and not only where: they decide between rows.
+TELLING = ("adds", "hooks", "chains", "operands")
+MORE = 2  # times as much as a row a cure must explain to be believed instead
+
+
+def cured(
+    found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], signs: Signs,
+    crashed: list[Crash], named: list[Named],
+) -> tuple[list[Crash], list[Named], list[Mended]]:  # fmt: skip
+    """Return the crashes and the names that stay, and the cures for the others."""
+    causes: list[Named | Crash] = [*crashed, *named]
+    if found.try_changes is None or not any(_is_unnamed(c) or _is_doubtful(c) for c in causes):
+        return crashed, named, []
+    sure = [one for one in causes if not _is_unnamed(one) and not _is_doubtful(one)]
+    rows = {name for one in sure for name in one.names}
+    asked = sorted((n for n in signs if probes[n].kind != "hand"), key=size)
+    unsteady = {n for n in asked if outcomes[n].get("others")}
+    ill = [n for n in asked if not signs[n].is_well and n not in unsteady]
+    ill = [n for n in ill if n not in rows][:SICK] + [n for n in ill if n in rows][:SICK]
+    well = [n for n in asked if signs[n].is_well][:SOUND]
+    twins = _twins(found, probes, ill)
+    failing = [*(probes[n] for n in ill), *(twin for twin, _ in twins)]
+    questions = [*failing, *(probes[n] for n in well)]
+    wrong = {n: signs[n] for n in ill} | {twin.name: sign for twin, sign in twins}
+    changes = found.try_changes(questions, len(failing), "") if ill else []
+    cures = [
+        replace(cure, names=mine)
+        for cure in mended(changes, questions, wrong, unsteady)
+        if (mine := [n for n in cure.names if n in ill])
+    ]
+    stays = {id(one): not _is_explained(one, cures, probes, set(ill)) for one in causes}
+    crashed = [one for one in crashed if stays[id(one)]]
+    named = [one for one in named if stays[id(one)]]
+    kept = [one for one in causes if stays[id(one)] and not _is_unnamed(one)]
+    return crashed, named, [
+        cure for cure in cures if not any(set(cure.names) <= set(one.names) for one in kept)
+    ]  # fmt: skip
+
+
+def cured_other(found: Examination, name: str) -> Change | None:
+    """Find the change after which an operation of their own has the slope of its own values."""
+    asked, before = points(found.seed), found.others[name]
+    for change in found.try_changes([], 0, name) if found.try_changes else []:
+        is_same = all(
+            new.get("around") == old.get("around")
+            for new, old in zip(change.outcomes, before, strict=True)
+        )
+        if is_same and misfit(name, asked, change.outcomes) is None:
+            return change
+    return None
+
+
+def size(name: str) -> tuple[int, int, int]:
+    """How much there is to read in a probe."""
+    probe = BY_NAME[name]
+    return len(probe.script.statements), len(probe.script.leaves), PROBES.index(probe)
+
+
+def _is_unnamed(one: Named | Crash) -> bool:
+    if isinstance(one, Crash):
+        return one.code == "crash"
+    return one.what in ("", "wrong_order") or ":" in one.what
+
+
+def _is_doubtful(one: Named | Crash) -> bool:
+    if isinstance(one, Crash):
+        return one.code in DOUBTFUL
+    return one.has_rivals and FAULTS[one.what].is_local
+
+
+def _twins(
+    found: Examination, probes: Mapping[str, Probe], ill: list[str]
+) -> list[tuple[Probe, Sign]]:
+    """Ask the smallest of these with other numbers as well: what is right twice is no luck."""
+    is_drawn = probes is not BY_NAME
+    others = BY_NAME if is_drawn else {p.name: p for p in drawn(found.seed)}
+    outcomes = found.outcomes if is_drawn else found.drawn
+    small = [n for n in ill if n in others and len(others[n].script.statements) == 1]
+    signs = signature({n: outcomes[n] for n in small}, [others[n] for n in small])
+    return [
+        (replace(others[name], name=f"{name}, twin"), sign)
+        for name, sign in signs.items()
+        if not sign.is_well
+    ]
+
+
+def _is_explained(
+    one: Named | Crash, cures: list[Mended], probes: Mapping[str, Probe], asked: set[str]
+) -> bool:
+    """Whether cures tell more of it: an unnamed finding that rests on what they change, or a name
+    for a small part of what one of them mends."""
+    if isinstance(one, Crash) and _is_doubtful(one):
+        return any(set(one.names[:1]) <= set(cure.names) for cure in cures)
+    if _is_doubtful(one):
+        return any(
+            set(one.names) & asked <= set(cure.names) and cure.change.kind in TELLING
+            for cure in cures
+        )
+    if not _is_unnamed(one):
+        return any(
+            set(one.names) <= set(cure.names) and len(cure.names) >= MORE * len(one.names)
+            for cure in cures
+        )
+    mends = {name for cure in cures for name in cure.names}
+    changed = {cure.op for cure in cures} | {op for n in mends for op in probes[n].script.keys}
+    return all(name in mends or set(probes[name].script.keys) & changed for name in one.names)

@@ -1,0 +1,451 @@
+"""Small changes to a function of somebody's engine, as trees: what its author may have meant.
+
+People slip in one word or one line, so there are not many things that they can have meant: += for
+=, `out.grad` for `out.data`, the other operand, the other sign. `mending.py` tries them out; the
+one that makes wrong numbers right shows where the mistake is.
+
+This runs in the sandbox, and knows neither what is right nor what a change is good for. Only the
+derivatives of the operations are written here, as people write them in a rule.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .dialect import BACKWARD, DATA, GRAD, NAMES, SPECIAL
+
+# Kinds of changes, from what is told apart best to what would do for any mistake: of two that come
+# out alike, the earlier one is told.
+KINDS = (
+    "adds", "hooks", "chains", "seeds", "operands", "attribute", "number", "sign", "compares",
+    "names", "operator", "constant", "inside", "order", "drops", "deletes", "line", "formula",
+    "formulas",
+)  # fmt: skip
+LONGEST = 160  # characters of a line that is told
+OPERATION_OF = {name: op for op, names in NAMES.items() for name in names} | {
+    name: op for op, name in SPECIAL.items()
+}
+CONSTANTS = (0, 1, 2, -1)
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+_TURNED: dict[type[ast.AST], type[ast.cmpop]] = {
+    ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+}  # fmt: skip
+# What an operand's gradient is multiplied by: x and y are the numbers of the operands, z is that of
+# the result, n an exponent.
+DERIVATIVES = {
+    "add": ("1", "1"), "sub": ("1", "-1"), "mul": ("{y}", "{x}"),
+    "div": ("1 / {y}", "-{x} / {y} ** 2"), "neg": ("-1",), "pow": ("{n} * {x} ** ({n} - 1)",),
+    "tanh": ("1 - {z} ** 2",), "exp": ("{z}",), "log": ("1 / {x}",), "relu": ("({x} > 0)",),
+    "sigmoid": ("{z} * (1 - {z})",),
+}  # fmt: skip
+REFLECTED = {
+    "__radd__": "+", "__rsub__": "-", "__rmul__": "*", "__rtruediv__": "/", "__rpow__": "**",
+}  # fmt: skip
+Change = Callable[[ast.AST], ast.AST | list[ast.AST] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A function with a change in it, and the line before and after."""
+
+    kind: str
+    line: int
+    before: ast.AST
+    after: ast.AST | None
+    function: ast.FunctionDef
+
+    @property
+    def old(self) -> str:
+        """The statement as it is."""
+        return _written(self.before)
+
+    @property
+    def new(self) -> str:
+        """The statement as it may have been meant."""
+        return _written(self.after)
+
+
+def edits_of(function: ast.FunctionDef, words: dict[str, str], hook: str) -> list[Edit]:
+    """List what the author of a function may have meant instead, the likeliest first."""
+    found = _Edits(function, words, hook)
+    made = [edit for edit in found.all() if edit is not None]
+    return sorted(made, key=lambda edit: KINDS.index(edit.kind))
+
+
+def hook_of(tree: ast.AST) -> str:
+    """Find the attribute that rules are kept in, as most operations have it."""
+    counts: dict[str, int] = {}
+    for function in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]:
+        inner = {n.name for n in ast.walk(function) if isinstance(n, ast.FunctionDef)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+                is_rule = isinstance(node.value, ast.Name) and node.value.id in inner
+                if is_rule or isinstance(node.value, ast.Lambda):
+                    name = node.targets[0].attr
+                    counts[name] = counts.get(name, 0) + 1
+    return max(counts, key=lambda name: counts[name]) if counts else ""
+
+
+class _Edits:
+    def __init__(self, function: ast.FunctionDef, words: dict[str, str], hook: str) -> None:
+        self.function, self.hook = function, hook
+        self.nodes = [*ast.walk(function)]
+        self.data = {words.get("data", "data"), *DATA}
+        self.grad = {words.get("grad", "grad"), *GRAD}
+        self.number, self.slope = words.get("data", "data"), words.get("grad", "grad")
+        self.cls = words.get("class", "")
+        self.inner = [n for n in self.nodes[1:] if isinstance(n, ast.FunctionDef)]
+        self.arguments = [a.arg for a in function.args.args]
+        self.op = OPERATION_OF.get(function.name, "")
+        self.out = self._result()
+        self.statement_of: dict[int, int] = {}
+        places = {id(node): k for k, node in enumerate(self.nodes)}
+        self.places = places
+        for k, node in enumerate(self.nodes):  # outer ones first
+            if isinstance(node, ast.stmt):
+                self.statement_of |= {places[id(inner)]: k for inner in ast.walk(node)}
+        skipped = [function.args, function.returns, *function.decorator_list]
+        self.skipped = {id(n) for part in skipped if part for n in ast.walk(part)}
+        self.bases = {  # of attributes
+            places[id(n.value)] for n in self.nodes if isinstance(n, ast.Attribute)
+        }
+        self.gradients = [k for k, n in enumerate(self.nodes) if self._target(n) is not None]
+
+    def all(self) -> Iterator[Edit | None]:
+        yield from self._accumulating()
+        yield from self._hooking()
+        yield from self._recording()
+        if self.function.name in BACKWARD and self.arguments:
+            seed = f"{self.arguments[0]}.{self.slope} = 1.0"
+            start = self.places[id(self.function.body[0])]
+            yield self._edit("seeds", {start: lambda n: [ast.parse(seed).body[0], n]})
+        for k, node in enumerate(self.nodes):
+            if id(node) in self.skipped:
+                continue
+            if isinstance(node, ast.stmt):
+                yield from self._statement(k, node)
+            elif isinstance(node, ast.expr):
+                yield from self._expression(k, node)
+        yield from self._formulas()
+        yield from self._reflected()
+
+    # ---- what is known of the function ----------------------------------------------------------
+
+    def _result(self) -> str:
+        """Return the name of what the operation gives: out."""
+        returned = [
+            n.value.id
+            for n in self.function.body
+            if isinstance(n, ast.Return) and isinstance(n.value, ast.Name)
+        ]
+        return returned[-1] if returned else ""
+
+    def _target(self, node: ast.AST) -> ast.Attribute | None:
+        """Return the gradient that a statement sets, if it does."""
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+        elif isinstance(node, ast.AugAssign):
+            target = node.target
+        else:
+            return None
+        is_gradient = isinstance(target, ast.Attribute) and target.attr in self.grad
+        return target if is_gradient and isinstance(target, ast.Attribute) else None
+
+    def _incoming(self) -> str:
+        """Write the gradient that comes in: out.grad, or the argument of a rule."""
+        if self.out and self.inner:
+            given = [a.arg for a in self.inner[0].args.args if a.arg != "self"]
+            return given[0] if len(given) == 1 else f"{self.out}.{self.slope}"
+        given = [name for name in self.arguments if "grad" in name or name in ("g", "upstream")]
+        return given[-1] if given else ""
+
+    # ---- making an edit -------------------------------------------------------------------------
+
+    def _edit(self, kind: str, changes: dict[int, Change]) -> Edit | None:
+        copied = copy.deepcopy(self.function)
+        nodes = [*ast.walk(copied)]
+        first = min(changes)
+        place = self.statement_of.get(first, first)
+        before = nodes[place]
+        for k, change in changes.items():
+            made = change(nodes[k])
+            if made is not nodes[k]:
+                _put(copied, nodes[k], made)
+            if k == place:
+                before = made[-1] if isinstance(made, list) and made else made  # type: ignore[assignment]
+        ast.fix_missing_locations(copied)
+        line = getattr(self.nodes[place], "lineno", self.function.lineno)
+        return Edit(kind, line, self.nodes[place], before, copied)
+
+    def _each(self, kind: str, places: list[int], change: Change) -> Iterator[Edit | None]:
+        """Change several statements at once, and one by one."""
+        if len(places) > 1:
+            yield self._edit(kind, dict.fromkeys(places, change))
+        for place in places:
+            yield self._edit(kind, {place: change})
+
+    # ---- statements that set gradients ----------------------------------------------------------
+
+    def _accumulating(self) -> Iterator[Edit | None]:
+        set_ = [k for k in self.gradients if isinstance(self.nodes[k], ast.Assign)]
+        yield from self._each("adds", set_, _added)
+        incoming = self._incoming()
+        if incoming:
+            wanted = ast.dump(_parsed(incoming))
+            alone = [
+                k
+                for k in self.gradients
+                if not any(ast.dump(n) == wanted for n in ast.walk(self.nodes[k].value))  # type: ignore[attr-defined]
+            ]
+            yield from self._each("chains", alone, lambda n: _chained(n, incoming))
+
+    def _formulas(self) -> Iterator[Edit | None]:
+        """Write the derivative of the operation where there is another formula, or none."""
+        incoming, derivatives = self._incoming(), DERIVATIVES.get(self.op, ())
+        if not incoming or not derivatives or not self.gradients:
+            return
+        bases = list(dict.fromkeys(
+            ast.unparse(target.value)
+            for k in self.gradients
+            if (target := self._target(self.nodes[k])) is not None
+        ))  # fmt: skip
+        names = [name for name in self.arguments if name not in ("cls",)]
+        x = bases[0] if bases[0] != (names[1:] or [""])[0] else names[0]
+        y = next((b for b in bases if b != x), names[1] if len(names) > 1 else "")
+        n = names[1] if len(names) > 1 else ""
+        filled = {
+            "x": f"{x}.{self.number}", "y": f"{y}.{self.number}", "n": n,
+            "z": f"{self.out}.{self.number}",
+        }  # fmt: skip
+        if any("{z}" in d for d in derivatives) and not self.out:
+            return
+        lines = {
+            base: f"{base}.{self.slope} += ({d.format(**filled)}) * {incoming}"
+            for base, d in zip((x, y), derivatives, strict=False)
+            if base
+        }
+        changes: dict[int, Change] = {}
+        for k in self.gradients:
+            target = self._target(self.nodes[k])
+            assert target is not None
+            line = lines.get(ast.unparse(target.value))
+            if line:
+                changes[k] = lambda _, line=line: ast.parse(line).body[0]  # type: ignore[misc]
+        for k, change in changes.items():
+            yield self._edit("formula", {k: change})
+        if len(changes) > 1:
+            yield self._edit("formulas", changes)
+        missing = [line for base, line in lines.items() if base not in bases]
+        if missing:
+            last = self.gradients[-1]
+            yield self._edit("line", {last: lambda n: [n, ast.parse(missing[0]).body[0]]})
+
+    def _reflected(self) -> Iterator[Edit | None]:
+        """Write what a number on the left of an operator has to come to."""
+        symbol = REFLECTED.get(self.function.name)
+        last = self.function.body[-1]
+        if symbol and len(self.arguments) == 2 and isinstance(last, ast.Return):
+            line = f"return {self.cls}({self.arguments[1]}) {symbol} {self.arguments[0]}"
+            place = self.places[id(last)]
+            yield self._edit("formula", {place: lambda _: ast.parse(line).body[0]})
+
+    def _hooking(self) -> Iterator[Edit | None]:
+        """Give the rule to the result, by the name that the pass looks for."""
+        if not self.inner or not self.out or not self.hook:
+            return
+        names = {function.name for function in self.inner}
+        right = f"{self.out}.{self.hook} = {{}}"
+        found = [
+            k
+            for k, n in enumerate(self.nodes)
+            if isinstance(n, ast.Assign)
+            and isinstance(n.targets[0], ast.Attribute)
+            and isinstance(n.value, ast.Name | ast.Call)
+            and any(isinstance(p, ast.Name) and p.id in names for p in ast.walk(n.value))
+        ]
+        for k in found:
+            node = self.nodes[k]
+            assert isinstance(node, ast.Assign)
+            called = node.value.func if isinstance(node.value, ast.Call) else node.value
+            line = right.format(ast.unparse(called))
+            if ast.unparse(node) != line:
+                yield self._edit("hooks", {k: lambda _, line=line: ast.parse(line).body[0]})  # type: ignore[misc]
+        if not found:
+            line = right.format(self.inner[0].name)
+            returns = [k for k, n in enumerate(self.nodes) if n is self.function.body[-1]]
+            yield self._edit("hooks", {returns[0]: lambda n: [ast.parse(line).body[0], n]})
+
+    def _recording(self) -> Iterator[Edit | None]:
+        """Give the operands to the node that is made."""
+        operands = "(self, other)".replace("other", self.arguments[1]) if len(
+            self.arguments) > 1 and self.op not in ("pow",) else "(self,)"  # fmt: skip
+        if self.arguments[:1] != ["self"] or self.function.name in ("__init__", *BACKWARD):
+            return
+        for k, node in enumerate(self.nodes):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id != self.cls or not node.args:
+                    continue
+                yield self._edit("operands", {k: lambda n: _given(n, operands)})
+
+    # ---- any statement --------------------------------------------------------------------------
+
+    def _statement(self, k: int, node: ast.stmt) -> Iterator[Edit | None]:
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub):
+            other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+            yield self._edit("sign", {k: lambda n: _set(n, op=other)})
+        if isinstance(node, ast.For):
+            yield self._edit("order", {k: _turned_round})
+        is_called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute)
+        if is_called:
+            yield self._edit("number", {k: _called})
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign) and not is_text:
+            yield self._edit("deletes", {k: lambda _: ast.Pass()})
+        for block in ("body", "orelse"):
+            statements = getattr(node, block, [])
+            if not isinstance(statements, list):
+                continue
+            for one, two in itertools.pairwise(statements):
+                if isinstance(one, ast.If | ast.For) and isinstance(two, ast.Expr | ast.Assign):
+                    place, moved = self.places[id(one)], self.places[id(two)]
+                    inside = copy.deepcopy(two)
+                    yield self._edit("inside", {
+                        moved: lambda _: [],
+                        place: lambda n, inside=inside: _set(n, body=[*n.body, inside]),  # type: ignore
+                    })  # fmt: skip
+
+    # ---- any expression -------------------------------------------------------------------------
+
+    def _expression(self, k: int, node: ast.expr) -> Iterator[Edit | None]:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC):
+            for other in _ARITHMETIC:
+                if not isinstance(node.op, other):
+                    yield self._edit("operator", {k: lambda n, o=other: _set(n, op=o())})  # type: ignore[misc]
+            if not isinstance(node.op, ast.Add | ast.Mult):
+                yield self._edit("operator", {k: lambda n: _set(n, left=n.right, right=n.left)})  # type: ignore[attr-defined]
+            for side in ("left", "right"):
+                yield self._edit("sign", {k: lambda n, side=side: _negated(n, side)})  # type: ignore[misc]
+            yield self._edit("drops", {k: lambda n: n.left})  # type: ignore[attr-defined]
+            yield self._edit("drops", {k: lambda n: n.right})  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Compare) and type(node.ops[0]) in _TURNED:
+            turned = _TURNED[type(node.ops[0])]
+            yield self._edit("compares", {k: lambda n: _set(n, ops=[turned()])})
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            yield self._edit("sign", {k: lambda n: n.operand})  # type: ignore[attr-defined]
+        elif isinstance(node, ast.IfExp):
+            yield self._edit("compares", {k: lambda n: _set(n, body=n.orelse, orelse=n.body)})  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            for number in CONSTANTS:
+                if node.value != number:
+                    made = _parsed(repr(number))
+                    yield self._edit("constant", {k: lambda _, made=made: made})  # type: ignore[misc]
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            if node.attr in self.data | self.grad:
+                swapped = self.slope if node.attr in self.data else self.number
+                yield self._edit("attribute", {k: lambda n: _set(n, attr=swapped)})
+            if node.attr in self.data:
+                yield self._edit("number", {k: lambda n: n.value})  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield from self._name(k, node)
+
+    def _name(self, k: int, node: ast.Name) -> Iterator[Edit | None]:
+        known = [*self.arguments, *(n.id for n in self.nodes
+                 if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))]  # fmt: skip
+        if node.id not in known:
+            return
+        for name in dict.fromkeys(known):
+            if name != node.id:
+                yield self._edit("names", {k: lambda n, name=name: _set(n, id=name)})  # type: ignore[misc]
+        if node.id in (*self.arguments, self.out) and k not in self.bases:
+            text = f"{node.id}.{self.number}"
+            alike = [  # in the same statement
+                j
+                for j, other in enumerate(self.nodes)
+                if isinstance(other, ast.Name)
+                and other.id == node.id
+                and j not in self.bases
+                and self.statement_of.get(j) == self.statement_of.get(k)
+            ]
+            places = {(k,), tuple(alike)} if alike[0] == k else {(k,)}
+            for each in places:
+                yield self._edit("number", dict.fromkeys(each, lambda _: _parsed(text)))
+
+
+# ---- changes of one node ------------------------------------------------------------------------
+
+
+def _set(node: ast.AST, **parts: object) -> ast.AST:
+    for name, part in parts.items():
+        setattr(node, name, part)
+    return node
+
+
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _negated(node: ast.AST, side: str) -> ast.AST:
+    return _set(node, **{side: ast.UnaryOp(ast.USub(), getattr(node, side))})
+
+
+def _added(node: ast.AST) -> ast.AST:
+    assert isinstance(node, ast.Assign)
+    target = node.targets[0]
+    return ast.copy_location(ast.AugAssign(target, ast.Add(), node.value), node)  # type: ignore[arg-type]
+
+
+def _chained(node: ast.AST, incoming: str) -> ast.AST:
+    factor = _parsed(incoming)
+    return _set(node, value=ast.BinOp(node.value, ast.Mult(), factor))  # type: ignore[attr-defined]
+
+
+def _given(node: ast.AST, operands: str) -> ast.AST:
+    made = _parsed(operands)
+    assert isinstance(node, ast.Call)
+    return _set(node, args=[node.args[0], made, *node.args[2:]])
+
+
+def _turned_round(node: ast.AST) -> ast.AST:
+    assert isinstance(node, ast.For)
+    turned = node.iter
+    is_reversed = (
+        isinstance(turned, ast.Call)
+        and isinstance(turned.func, ast.Name)
+        and turned.func.id == "reversed"
+    )
+    made = turned.args[0] if is_reversed else ast.Call(  # type: ignore[attr-defined]
+        ast.Name("reversed", ast.Load()),
+        [ast.Call(ast.Name("list", ast.Load()), [turned], [])], [])  # fmt: skip
+    return _set(node, iter=made)
+
+
+def _called(node: ast.AST) -> ast.AST:
+    assert isinstance(node, ast.Expr)
+    return _set(node, value=ast.Call(node.value, [], []))
+
+
+def _put(tree: ast.AST, old: ast.AST, new: ast.AST | list[ast.AST] | None) -> None:
+    """Put a node, or several statements, in the place of another one."""
+    for parent in ast.walk(tree):
+        for name, value in ast.iter_fields(parent):
+            if value is old:
+                setattr(parent, name, new)
+                return
+            if isinstance(value, list) and any(item is old for item in value):
+                at = next(k for k, item in enumerate(value) if item is old)
+                value[at : at + 1] = new if isinstance(new, list) else [new]
+                return
+
+
+def _written(node: ast.AST | None) -> str:
+    """Write a statement, or the head of one that has others in it."""
+    try:
+        text = ast.unparse(node) if isinstance(node, ast.AST) else ""
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        text = ""
+    return text.partition("\n")[0][:LONGEST]

@@ -1,0 +1,133 @@
+"""Which small change of a file makes wrong numbers right: so that is where the mistake is.
+
+The sandbox says what comes out after each change (`mending.py`); here it is judged. A change mends
+if probes that failed are right after it and none is wrong that was right before. It must not be
+luck: what the change touches and does not mend must have another reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .catalogue import FAULTS
+from .edits import KINDS, OPERATION_OF, REFLECTED
+from .judging import judge
+from .run_probes import Outcome
+from .scripts import Probe
+from .signatures import Signs
+
+# What is known by a name of its own, if it is the rule of an operation.
+FAMILIES = {"adds": "overwrite", "chains": "chain_forgotten", "operands": "no_operands"}
+PASSES = {"seeds": "missing_seed"}
+FORMULAS = ("formula", "formulas", "line")
+# What one may be sure of even if a single probe shows it.
+SURE = ("adds", "hooks", "chains", "operands", "attribute", "seeds", "inside", *FORMULAS)
+# Probes that a change touches and does not mend, though it mends the like, as a part of those that
+# it mends: they can have another fault as well, but then most have not.
+LUCK = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one line, or of lines alike, and what comes out after it."""
+
+    kind: str
+    function: str
+    line: int
+    old: str
+    new: str
+    outcomes: list[Outcome] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A change that mends something, and what."""
+
+    change: Change
+    names: list[str]  # of the probes that are right after it
+
+    @property
+    def op(self) -> str:
+        """The operation whose function was changed, if it is one."""
+        return OPERATION_OF.get(self.change.function, "")
+
+    @property
+    def code(self) -> str:
+        """The row of the catalogue that this is, or "slip", or "formula"."""
+        kind = self.change.kind
+        if kind in PASSES:
+            return PASSES[kind]
+        if kind == "hooks":
+            is_own = self.change.old.startswith("self.")
+            has_rule = "=" in self.change.old
+            family = "self_backward" if is_own else "misnamed" if has_rule else "not_set"
+        elif kind == "operands" and "self," in self.change.old:
+            family = ""  # it has operands, only not these
+        else:
+            family = FAMILIES.get(kind, "")
+        row = f"{family}_{self.op}"
+        if family and row in FAULTS:
+            return row
+        return "formula" if kind in FORMULAS and self.op else "slip"
+
+
+def mended(
+    changes: Sequence[Change], probes: list[Probe], ill: Signs, unsteady: set[str]
+) -> list[Mended]:
+    """Choose the changes that mend most, one after the other.
+
+    Probes that come out otherwise from run to run prove nothing, right or wrong.
+    """
+    left = set(ill)
+    judged = [one for c in changes if (one := _judged(c, probes, ill, unsteady)) is not None]
+    found: list[Mended] = []
+    while left:
+        best = max(judged, key=lambda one: _worth(one, left, len(ill)), default=None)
+        if best is None or not _worth(best, left, len(ill))[0]:
+            break
+        found.append(best)
+        left -= set(best.names)
+    return found
+
+
+def _worth(one: Mended, left: set[str], every: int) -> tuple[int, int]:
+    mends = len(left & set(one.names))
+    return mends if mends >= _least(one.change, every) else 0, -KINDS.index(one.change.kind)
+
+
+def _least(change: Change, every: int) -> int:
+    """How many probes a change must mend, of all that are wrong: one can be luck, if the change
+    could be any. Taking something away, or changing what is no operation, often makes a few
+    numbers right by cutting the graph; if that is the mistake, it mends everything.
+    """
+    if change.kind in SURE:
+        return 1
+    is_operation = change.function in OPERATION_OF or change.function in REFLECTED
+    return 2 if is_operation and change.kind not in ("deletes", "drops") else every
+
+
+def _judged(change: Change, probes: list[Probe], ill: Signs, unsteady: set[str]) -> Mended | None:
+    healed, touched = [], []
+    for probe, outcome in zip(probes, change.outcomes, strict=True):
+        if probe.name in unsteady:
+            continue
+        sign = judge(probe, outcome)
+        if probe.name not in ill:
+            if not sign.is_well:
+                return None  # it breaks something
+        elif sign.is_well:
+            healed.append(probe)
+        elif sign != ill[probe.name]:
+            touched.append(probe)
+    reasons: set[str] = set().union(*(_features(probe) for probe in healed))
+    alike = sum(_features(probe) <= reasons for probe in touched)
+    if not healed or alike > LUCK * len(healed):
+        return None
+    return Mended(change, [probe.name for probe in healed])
+
+
+def _features(probe: Probe) -> set[str]:
+    """What can be wrong in a probe besides: its operations, and things that are used twice."""
+    script = probe.script
+    return {*script.keys, *(["shared"] if script.shares else [])}
