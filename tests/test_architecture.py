@@ -34,6 +34,7 @@ ORDER = [
     ["view"],
     ["check"],
     ["lab"],
+    ["play"],
     ["cli"],
     ["__init__", "__main__"],
 ]
