@@ -14,6 +14,7 @@ from ..lab.labs import LABS, PAGES, Lab, Measured
 from ..lab.measuring import measure
 from ..lab.workspace import STATES, judge, told
 from .request import Request, RequestError, as_number
+from .words import say
 
 
 def listed(request: Request) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def opened(request: Request) -> dict[str, Any]:
         "title": lab.title(lang),
         "engine": lab.engine_source(lang),
         "probe": lab.probe_source(lang),
-        "pages": [lab.page(name, lang) for name in _pages(request)],
+        "pages": [lab.page(name, lang, has_commands=False) for name in _pages(request)],
     }
 
 
@@ -53,15 +54,17 @@ def checked(request: Request) -> dict[str, Any]:
     pages = tuple(_pages(request))
     found, seen = judge(lab, lang, state, _seen(request), answer["measured"], problem, pages)
     kept = {name: {k: _kept(x) for k, x in numbers.items()} for name, numbers in seen.items()}
-    where, then = found.lines
+    then = found.engine if found.engine in ("partial", "other", "failed") else found.state
+    if found.state == STATES[0] and then != "failed" and len(pages) < 2:
+        then = "hypothesis"
     rows = found.differences if found.engine != "intact" else found.seen
     return {
         "state": found.state,
         "engine": found.engine,
         "seen": kept,
         "problem": found.problem,
-        "where": where,
-        "next": then,
+        "where": found.lines[0],
+        "then": say(lang, f"then {then}"),
         "rows": [
             {
                 "experiment": row.experiment,

@@ -30,6 +30,15 @@ WORDS: dict[str, dict[str, str]] = {
         "missing": "{where} has no {functions}; write the expression with what it has.",
         "no variable": "{text} = {result}: there is no variable in it, so there is no graph. Write "
         "one, such as a*2.",
+        "then hypothesis": "Next: think of a hypothesis; the next page says what to break.",
+        "then started": "Next: break it as the second page says, and check again.",
+        "then broken": "Next: compare with your hypothesis, find the cause and repair the engine. "
+        "The next page has the answers.",
+        "then repaired": "Next: read the lesson on the last page, and try another lab.",
+        "then partial": "Next: the rows above are still wrong. Find what they have in common.",
+        "then other": "Next: compare your change with the second page, or take the engine as it "
+        "was.",
+        "then failed": "Next: mend it, or take the engine as it was.",
         "no value": "The program ran, and there is no Value to show: end it with one, such as "
         "a*b on a line of its own.",
     },
@@ -60,6 +69,15 @@ WORDS: dict[str, dict[str, str]] = {
         "missing": "{where} no tiene {functions}; escribe la expresión con lo que tiene.",
         "no variable": "{text} = {result}: no hay ninguna variable, así que no hay grafo. Escribe "
         "una, como a*2.",
+        "then hypothesis": "Ahora: piensa una hipótesis; la página siguiente dice qué romper.",
+        "then started": "Ahora: rómpelo como dice la segunda página y comprueba otra vez.",
+        "then broken": "Ahora: compáralo con tu hipótesis, busca la causa y repara el motor. La "
+        "página siguiente trae las respuestas.",
+        "then repaired": "Ahora: lee la lección en la última página y prueba otro lab.",
+        "then partial": "Ahora: las filas de arriba siguen mal. Busca qué tienen en común.",
+        "then other": "Ahora: compara tu cambio con la segunda página, o toma el motor como "
+        "estaba.",
+        "then failed": "Ahora: corrígelo, o toma el motor como estaba.",
         "no value": "El programa se ejecutó, y no hay ningún Value que mostrar: termínalo con uno, "
         "como a*b en una línea propia.",
     },
