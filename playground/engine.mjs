@@ -35,7 +35,17 @@ const options = fs.existsSync(snapshot)
   : {};
 const python = await start(options);
 const answer = python.runPython("import random; random.seed(); from minigrad.play import answer_json; answer_json");
-const put = (text) => fs.writeSync(1, `${text}\n`); // at once: what is only queued is lost when all ends
+// At once, for what is only queued is lost when all ends; a pipe takes as much as it has room for.
+function put(text) {
+  let rest = Buffer.from(`${text}\n`);
+  while (rest.length) {
+    try {
+      rest = rest.subarray(fs.writeSync(1, rest));
+    } catch (error) {
+      if (error.code !== "EAGAIN") throw error;
+    }
+  }
+}
 for await (const line of readline.createInterface({ input: process.stdin })) {
   try {
     put(answer(line));
