@@ -34,6 +34,7 @@ ORDER = [
     ["view"],
     ["check"],
     ["lab"],
+    ["play"],
     ["cli"],
     ["__init__", "__main__"],
 ]
@@ -189,6 +190,7 @@ def test_paths_that_a_page_names_exist(page):
     places = [*ROOT.glob("*"), *PACKAGE.rglob("*")]
     for folder in ("tests", "bench", "docs"):
         places += (ROOT / folder).rglob("*")
+    places += (ROOT / "playground").glob("*")
     named = re.findall(r"`((?:[\w.]+/)*[\w.]+(?:\.(?:py|pxd|h|c|js|md)|/))`", text)
     assert len(named) > 10
     known = {f"{path.as_posix()}{'/' * path.is_dir()}" for path in places}

@@ -16,6 +16,7 @@ from ..scalar import Value
 from ..view.from_graph import LIMIT
 from .given import graph
 from .options import STANDARD_OUTPUT, Assignments, Expression, Force, write
+from .playground import playground
 
 Direction = Annotated[
     str, typer.Option("--rankdir", help="LR, left to right, or TB, top to bottom.")
@@ -83,7 +84,10 @@ def draw(
 
 
 def play(
-    expression: Expression,
+    expression: Annotated[
+        str,
+        typer.Argument(help="such as 'a*b + c'; without one, the playground is opened."),
+    ] = "",
     assignments: Assignments = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The page to write; - for stdout.")
@@ -97,8 +101,32 @@ def play(
     limit: Limit = LIMIT,
     fold: Folded = None,
     force: Force = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Of the playground; 0: any free one.")
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Serve the playground, but open no browser.")
+    ] = False,
+    answers: Annotated[
+        bool,
+        typer.Option("--answers", help="Also answer POST /answer, about expressions, by a token."),
+    ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", help="Write the whole playground as one page, for any browser."),
+    ] = None,
 ) -> None:
-    """Write a page that steps through the forward and the backward pass."""
+    """Write a page that steps through the forward and the backward pass.
+
+    Without an expression: open the playground, the engine itself in a web page.
+    """
+    if not expression:
+        playground(port, no_browser, answers, export, force)
+        return
+    if export is not None:
+        raise ExpressionError(
+            "--export writes the playground, which asks for no expression; -o names a player."
+        )
     result, _ = graph(expression, assignments)
     _check_direction(rankdir, "auto")
     if output == STANDARD_OUTPUT:

@@ -105,13 +105,18 @@ class Lab:
         """Return the lab in a few words, for lists."""
         return self.text(lang).splitlines()[0].partition(": ")[2]
 
-    def page(self, name: str, lang: str = "en") -> str:
-        """Return what the learner reads at one step: LAB.md, BREAK.md or ANSWERS.md."""
+    def page(self, name: str, lang: str = "en", *, has_commands: bool = True) -> str:
+        """Return what the learner reads at one step: LAB.md, BREAK.md or ANSWERS.md.
+
+        At its end it says which command comes next, where there are commands.
+        """
         opening, *sections = re.split(r"^(?=## )", self.text(lang), flags=re.MULTILINE)
         if name != "LAB.md":
             opening = opening.splitlines()[0] + "\n\n"
         chosen = "".join(sections[SECTIONS.index(section)] for section in PAGES[name])
-        after = "" if name == "ANSWERS.md" else "\n\n" + say(lang, f"after {name}")
+        after = (
+            "" if name == "ANSWERS.md" or not has_commands else "\n\n" + say(lang, f"after {name}")
+        )
         return f"{opening}{chosen.rstrip()}{after}\n"
 
     def section(self, name: str, lang: str = "en") -> str:

@@ -19,21 +19,26 @@ from typing import Any
 
 def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
     """Run the probes on the engine, and say what they measured."""
+    say("answer", measure(lambda: Path(job["engine"]).read_bytes(), job["probes"]))
+
+
+def measure(engine: Callable[[], bytes], probes: list[str]) -> dict[str, Any]:
+    """Run the probes on an engine in this process."""
     measured: dict[str, Any] = {}
     failed: dict[str, str] = {}
     sys.modules["engine"] = types.ModuleType("engine")
     try:
-        _run(job["engine"], "engine.py", sys.modules["engine"])
-        for probe in job["probes"]:
+        _run(engine(), "engine.py", sys.modules["engine"])
+        for probe in probes:
             _measure(probe, measured, failed)
     except BaseException as error:  # also a sys.exit(), and a name that a probe needs and misses
         failed["engine.py"] = _tell(error)
-    say("answer", {"measured": measured, "failed": failed})
+    return {"measured": measured, "failed": failed}
 
 
 def _measure(probe: str, measured: dict[str, Any], failed: dict[str, str]) -> None:
     module = types.ModuleType("probe")
-    _run(probe, "probe.py", module)
+    _run(Path(probe).read_bytes(), "probe.py", module)
     for experiment in module.__dict__["EXPERIMENTS"]:
         try:
             measured[experiment.__name__] = {
@@ -44,8 +49,8 @@ def _measure(probe: str, measured: dict[str, Any], failed: dict[str, str]) -> No
             failed[experiment.__name__] = _tell(error)
 
 
-def _run(path: str, name: str, module: types.ModuleType) -> None:
-    source = Path(path).read_bytes()  # in whatever encoding it says, as Python itself reads it
+def _run(source: bytes, name: str, module: types.ModuleType) -> None:
+    # Bytes: in whatever encoding they say, as Python itself reads them.
     exec(compile(source, name, "exec"), module.__dict__)
 
 

@@ -153,6 +153,22 @@ def check(folder: str | Path | None = None, *, lang: str | None = None) -> Progr
     if not (target / "engine.py").is_file():
         raise LabError(say(lang, "missing", folder=target))
     measured, problem = examine(lab, target / "engine.py", lang)
+    pages = tuple(page for page in PAGES if (target / page).is_file())
+    found, seen = judge(lab, lang, state, seen, measured, problem, pages)
+    _remember(target, name, own_lang, found.state, seen)
+    return found
+
+
+def judge(
+    lab: Lab,
+    lang: str,
+    state: str,
+    seen: Measured,
+    measured: Measured,
+    problem: str,
+    pages: tuple[str, ...],
+) -> tuple[Progress, Measured]:
+    """Tell how far a learner is by what was measured now, and what to remember of it."""
     engine = lab.verdict(measured) if measured else "failed"
     mended = lab.mended(measured, seen) if state == "broken" else (0, 0)
     if engine in ("broken", "other") and mended[0]:
@@ -163,12 +179,10 @@ def check(folder: str | Path | None = None, *, lang: str | None = None) -> Progr
         state = "repaired"
     elif engine != "intact" and state == "repaired":
         state = "broken"  # it was whole when we last looked
-    _remember(target, name, own_lang, state, seen)
     if engine == "broken":
         measured = _asked_about(measured)
     shown = _differences(lab, measured), problem, _differences(lab, _asked_about(seen))
-    pages = tuple(page for page in PAGES if (target / page).is_file())
-    return Progress(name, lang, state, engine, *shown, mended, pages)
+    return Progress(lab.name, lang, state, engine, *shown, mended, pages), seen
 
 
 def _asked_about(measured: Measured) -> Measured:
@@ -340,9 +354,14 @@ def examine(lab: Lab, engine: Path, lang: str = "en") -> tuple[Measured, str]:
         answer = json.loads(heard.said)["answer"]
     except (ValueError, LookupError, TypeError):
         return {}, say(lang, "died", code=heard.code)
+    return answer["measured"], told(answer["failed"], lang)
+
+
+def told(failed: dict[str, str], lang: str) -> str:
+    """Say in a line what went wrong while an engine was measured; nothing if all went well."""
     problems: dict[str, str] = {}  # each once, with where it was first met
-    for where, what in answer["failed"].items():
+    for where, what in failed.items():
         problems.setdefault(what, where)
     problem = "; ".join(f"{where}: {what}" for what, where in problems.items())
     problem = problem.removeprefix("engine.py: ")
-    return answer["measured"], problem.replace("(engine.py, line ", say(lang, "in line"))
+    return problem.replace("(engine.py, line ", say(lang, "in line"))

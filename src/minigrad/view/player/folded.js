@@ -247,5 +247,6 @@ async function unpacked(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
+// On a page of its own; the playground imports the class alone.
 const main = document.querySelector("main.still");
-new Fold(main, JSON.parse(main.querySelector('script[type="application/json"]').textContent));
+if (main) new Fold(main, JSON.parse(main.querySelector('script[type="application/json"]').textContent));

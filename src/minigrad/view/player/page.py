@@ -181,6 +181,23 @@ def still_page_of(scene: Scene, rankdir: str, options: Options) -> str:
     return _page(scene.title, _still(scene, rankdir, words), "", "", options)
 
 
+def fold_payload(
+    levels: Mapping[str, Scene], is_open: Sequence[str], rankdir: str
+) -> dict[str, Any]:
+    """Return what folded.js opens and closes: the inside of each box, and which are open."""
+    ways = ("LR", "TB") if rankdir == "auto" else (rankdir,)
+    drawn = {
+        way: _packed(json.dumps({box: level_of(each, way) for box, each in levels.items()}))
+        for way in ways
+    }
+    return {"levels": drawn, "open": list(is_open)}
+
+
+def fold_script() -> str:
+    """Return what opens and closes boxes, as a JavaScript module that exports `Fold`."""
+    return _bare(_read("folded.js")) + "export { Fold };\n"
+
+
 def folded_page_of(
     scene: Scene,
     levels: Mapping[str, Scene],
@@ -193,12 +210,7 @@ def folded_page_of(
 
     It holds the inside of each box once, drawn with all boxes in it closed.
     """
-    ways = ("LR", "TB") if rankdir == "auto" else (rankdir,)
-    drawn = {
-        way: _packed(json.dumps({box: level_of(each, way) for box, each in levels.items()}))
-        for way in ways
-    }
-    payload = _inert({"levels": drawn, "open": list(is_open)})
+    payload = _inert(fold_payload(levels, is_open, rankdir))
     code = _bare(_read("folded.js"))
     body = _still(
         scene,

@@ -10,6 +10,8 @@ const NARROW = 640; // px: a player that is narrower runs from top to bottom
 //   pictures  { LR, TB }, one or both: an SVG element, SVG text, or the same deflated, in base64
 //   lang      "en" or "es"; start, fault: where it opens; fill: whether it fills its element
 //   link      a function of (frame, fault) that returns an address for it, or nothing
+//   chosen    a function that hears of the unit whose paths are shown, or of null
+//   moved     a function that hears of the frame and the fault whenever they change
 // `update` shows something else, at the same step and with the same fault if they are there;
 // `destroy` leaves the element as it was.
 export function mount(host, given) {
@@ -19,6 +21,7 @@ export function mount(host, given) {
   return {
     go: (frame, fault) => current.go(frame, fault),
     place: () => current.place(),
+    choose: (unit) => current.choose(unit), // show the paths of a unit, or of none
     update(next) {
       const { frame, fault } = current.place();
       current.close();
@@ -130,6 +133,7 @@ function open(host, root, given) {
     const address = given.link?.(state.frame, state.fault);
     find("link").hidden = !address;
     if (address) find("link").href = address;
+    given.moved?.(state.frame, state.fault);
     if (state.frame === last) pause();
   }
 
@@ -217,8 +221,9 @@ function open(host, root, given) {
   // ---- the paths of a variable -----------------------------------------------------------------
 
   function choose(unit) {
-    if (unit === chosen) return;
+    if (unit === chosen || !picture) return;
     chosen = unit;
+    given.chosen?.(unit);
     picture.choose(unit, unit === null ? [] : play.units[unit].terms);
     list.show(unit, state.isPredicting);
     find("info").classList.toggle("has-paths", unit !== null);
@@ -348,6 +353,7 @@ function open(host, root, given) {
   return {
     go,
     place: () => ({ frame: state.frame, fault: state.fault }),
+    choose,
     close() {
       ending.abort();
       watcher.disconnect();

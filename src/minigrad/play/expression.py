@@ -1,0 +1,127 @@
+"""An expression and its numbers: shown, checked by differences, exported.
+
+`(a*b + c) * (a - c)` with a number for each name. Names without one get 1, so that a picture is
+there while one still types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import expressions, view
+from ..check import gradcheck
+from ..core.modes import no_grad
+from ..core.names import json_number
+from ..errors import ExpressionError
+from ..expressions import CONSTANTS, Token, evaluate
+from ..scalar import Value
+from .code import TARGETS, code_for
+from .picture import shown as shown_graph
+from .request import Request, RequestError, as_number
+from .words import say
+
+POINTS = 61  # of the small plot
+OPERATIONS = 1_000  # of an expression; see freeing.py
+DEFAULT = 1.0  # of a variable that has no number yet
+FORMATS = ("svg", "html", "json", *TARGETS)
+
+
+class Given:
+    """An expression as a request gives it."""
+
+    def __init__(self, request: Request) -> None:
+        self.text = request.text("text", longest=expressions.MAX_LENGTH)
+        self.program: list[Token] = expressions.parse(self.text)
+        operations = sum(token.kind in ("operator", "call") for token in self.program)
+        if operations > OPERATIONS:
+            raise RequestError(
+                f"text: {operations:,} operations; {OPERATIONS:,} are the most here."
+            )
+        values = request.named("values")
+        free = expressions.names(self.program)
+        # `e` and `pi` are constants, unless somebody gives them a number.
+        wanted = [name for name in free if name not in CONSTANTS or name in values]
+        self.numbers = {name: as_number(name, values.get(name, DEFAULT)) for name in wanted}
+
+    def graph(self, lang: str) -> tuple[Value, dict[str, Value]]:
+        """Run the expression forwards."""
+        variables = {name: Value(x, label=name) for name, x in self.numbers.items()}
+        root = evaluate(self.program, variables)
+        if not isinstance(root, Value):
+            said = say(lang, "no variable", text=self.text.strip(), result=f"{root:.10g}")
+            raise ExpressionError(said)
+        return root, variables
+
+    def along(self, name: str, x: float) -> float:
+        """Return the result with another number for one variable."""
+        with no_grad():
+            found = evaluate(self.program, self.numbers | {name: x})
+        return float(getattr(found, "data", found))
+
+
+def shown(request: Request) -> dict[str, Any]:
+    """Show an expression after its backward pass; with `along`, a plot of the result as well."""
+    given = Given(request)
+    root, variables = given.graph(request.lang)
+    root.backward()
+    found: dict[str, Any] = {}
+    name = request.text("along", "")
+    if name in variables:
+        found["plot"] = _plot(given, name, request, variables[name].grad, root.data)
+    return found | shown_graph(root, variables, request)
+
+
+def _plot(given: Given, name: str, request: Request, slope: float, result: float) -> dict[str, Any]:
+    """Return the result along one variable, and the slope where it is now."""
+    low, high = request.number("from", -10.0), request.number("to", 10.0)
+    if not low < high:
+        raise RequestError(f"from {low} to {high}: the second number must be the larger one.")
+    xs = [low + (high - low) * k / (POINTS - 1) for k in range(POINTS)]
+    return {
+        "name": name,
+        "at": json_number(given.numbers[name]),
+        "result": json_number(result),
+        "slope": json_number(slope),
+        "points": [[x, json_number(given.along(name, x))] for x in xs],
+    }
+
+
+def checked(request: Request) -> dict[str, Any]:
+    """Compare every gradient with differences of the result."""
+    given = Given(request)
+    given.graph(request.lang)
+
+    def function(*arguments: Any) -> Any:
+        return evaluate(given.program, dict(zip(given.numbers, arguments, strict=True)))
+
+    inputs = [Value(x, label=name) for name, x in given.numbers.items()]
+    report = gradcheck(function, inputs)
+    rows = [
+        {
+            "name": name,
+            "ours": json_number(row.ours),
+            "differences": json_number(row.oracle),
+            "ok": row.ok,
+            "verdict": row.verdict,
+        }
+        for name, row in zip(given.numbers, report.rows, strict=True)
+    ]
+    return {"ok": report.ok, "rows": rows}
+
+
+def exported(request: Request) -> dict[str, Any]:
+    """Return a file: a picture, the player as a page, the scene, or a program."""
+    given = Given(request)
+    to = request.choice("format", FORMATS)
+    if to in TARGETS:
+        text = code_for(to, given.program, given.numbers, request.lang)
+        return {"file": f"{to}_expression.py", "type": "text/x-python", "text": text}
+    root, _ = given.graph(request.lang)
+    root.backward()
+    if to == "svg":
+        text, kind = view.to_svg(root, request.way), "image/svg+xml"
+    elif to == "json":
+        text, kind = view.to_json(root), "application/json"
+    else:
+        text, kind = view.play(root, lang=request.lang).html, "text/html"
+    return {"file": f"expression.{to}", "type": kind, "text": text}

@@ -1,0 +1,104 @@
+"""The labs in the page: the same texts, probes and verdicts as `minigrad lab`, without a folder.
+
+What a folder remembers, the page sends along: the state, what was measured when it was broken, and
+how many of the pages the learner has.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ..core.names import json_number
+from ..lab.labs import LABS, PAGES, Lab, Measured
+from ..lab.measuring import measure
+from ..lab.workspace import STATES, judge, told
+from .request import Request, RequestError, as_number
+from .words import say
+
+
+def listed(request: Request) -> dict[str, Any]:
+    """List the labs."""
+    lang = request.lang
+    return {"labs": [{"name": name, "title": lab.title(lang)} for name, lab in LABS.items()]}
+
+
+def opened(request: Request) -> dict[str, Any]:
+    """Return what a learner begins with: the engine, the probe, and the pages so far.
+
+    The second page comes when it is asked for, and the third once the engine was seen broken.
+    """
+    lab, lang = _lab(request), request.lang
+    return {
+        "lab": lab.name,
+        "title": lab.title(lang),
+        "engine": lab.engine_source(lang),
+        "probe": lab.probe_source(lang),
+        "pages": [lab.page(name, lang, has_commands=False) for name in _pages(request)],
+    }
+
+
+def checked(request: Request) -> dict[str, Any]:
+    """Measure a learner's engine, and tell how far they are."""
+    lab, lang = _lab(request), request.lang
+    text = request.text("text").encode()
+    before = sys.modules.get("engine")
+    try:
+        answer = measure(lambda: text, [str(path) for path in lab.probe_paths()])
+    finally:
+        sys.modules.pop("engine", None)
+        if before is not None:
+            sys.modules["engine"] = before
+    state = request.choice("state", STATES, STATES[0])
+    problem = told(answer["failed"], lang)
+    pages = tuple(_pages(request))
+    found, seen = judge(lab, lang, state, _seen(request), answer["measured"], problem, pages)
+    kept = {name: {k: _kept(x) for k, x in numbers.items()} for name, numbers in seen.items()}
+    then = found.engine if found.engine in ("partial", "other", "failed") else found.state
+    if found.state == STATES[0] and then != "failed" and len(pages) < 2:
+        then = "hypothesis"
+    rows = found.differences if found.engine != "intact" else found.seen
+    return {
+        "state": found.state,
+        "engine": found.engine,
+        "seen": kept,
+        "problem": found.problem,
+        "where": found.lines[0],
+        "then": say(lang, f"then {then}"),
+        "rows": [
+            {
+                "experiment": row.experiment,
+                "name": row.name,
+                "yours": _kept(row.yours),
+                "whole": _kept(row.right),
+            }
+            for row in rows
+        ],
+    }
+
+
+def _lab(request: Request) -> Lab:
+    return LABS[request.choice("lab", LABS)]
+
+
+def _pages(request: Request) -> list[str]:
+    """Name the pages that a learner has; the answers only once the engine was broken."""
+    state = request.choice("state", STATES, STATES[0])
+    count = request.whole("pages", 1, len(PAGES), 1)
+    return [*PAGES][: count if state != STATES[0] else min(count, 2)]
+
+
+def _kept(x: Any) -> Any:
+    return json_number(x) if isinstance(x, float) else x
+
+
+def _seen(request: Request) -> Measured:
+    found: Measured = {}
+    for experiment, numbers in request.named("seen").items():
+        if not isinstance(numbers, dict):
+            raise RequestError("seen: this should be an object of objects.")
+        found[experiment] = {
+            str(k): x if isinstance(x, str) and x.endswith("Error") else as_number("seen", x)
+            for k, x in numbers.items()
+        }
+    return found
