@@ -33,7 +33,7 @@ from minigrad.lab.broken import broken
 from minigrad.optim import SGD, Adam, clip_grad_norm, clip_grad_value
 
 PACKAGE = str(Path(minigrad.__file__).parent) + os.sep
-PATIENCE = 20.0  # seconds until a call that waits for a lock counts as stuck
+PATIENCE = 60.0  # seconds until a call that waits for a lock counts as stuck; machines are busy
 
 
 @dataclass
