@@ -96,7 +96,7 @@ def main() -> None:
 
     from minigrad.check.doctor.catalogue import FAULTS
     from minigrad.check.doctor.signatures import patient, source
-    from minigrad.play.server import Server
+    from minigrad.playground.server import Server
 
     with Server(minigrad_playground.folder()) as server, sync_playwright() as playwright:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -34,7 +34,7 @@ const options = fs.existsSync(snapshot)
   ? { _loadSnapshot: new Uint8Array(zlib.gunzipSync(fs.readFileSync(snapshot))) }
   : {};
 const python = await start(options);
-const answer = python.runPython("import random; random.seed(); from minigrad.play import answer_json; answer_json");
+const answer = python.runPython("import random; random.seed(); from minigrad.playground import answer_json; answer_json");
 // At once, for what is only queued is lost when all ends; a pipe takes as much as it has room for.
 function put(text) {
   let rest = Buffer.from(`${text}\n`);

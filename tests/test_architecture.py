@@ -34,7 +34,7 @@ ORDER = [
     ["view"],
     ["check"],
     ["lab"],
-    ["play"],
+    ["playground"],
     ["cli"],
     ["__init__", "__main__"],
 ]
@@ -196,3 +196,17 @@ def test_paths_that_a_page_names_exist(page):
     known = {f"{path.as_posix()}{'/' * path.is_dir()}" for path in places}
     missing = [name for name in named if not any(each.endswith(f"/{name}") for each in known)]
     assert missing == []
+
+
+def test_no_module_hides_a_public_name():
+    """Importing a submodule sets an attribute of the package: `minigrad.play` is a function."""
+    code = """
+import importlib, pkgutil, minigrad
+before = {name: getattr(minigrad, name) for name in minigrad.__all__}
+for module in pkgutil.iter_modules(minigrad.__path__):
+    if module.name != "__main__":
+        importlib.import_module(f"minigrad.{module.name}")
+print([name for name, thing in before.items() if getattr(minigrad, name) is not thing])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -18,7 +18,7 @@ from test_lab import edited, fences
 from minigrad.check.doctor.catalogue import FAULTS
 from minigrad.check.doctor.signatures import patient
 from minigrad.lab import LABS
-from minigrad.play.server import Server
+from minigrad.playground.server import Server
 
 pytestmark = pytest.mark.browser
 WIDE = {"viewport": {"width": 1280, "height": 860}}

@@ -2,7 +2,7 @@
 
 import json
 
-from minigrad.play import answer_json
+from minigrad.playground import answer_json
 
 for _lang in ("en", "es"):
     for _kind, _text in (("expression", "(a*b + c) * tanh(a - c)"), ("check", "a*b")):

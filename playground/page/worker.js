@@ -1,7 +1,7 @@
 // The worker: Pyodide, minigrad as it is in its package, and one function, answer_json. All files
 // come from the page's own folder, or with the first message where the page is one file.
 const PACKAGES = "/lib/python3.14/site-packages"; // engine.mjs has the same
-const BEGIN = "import random; random.seed(); from minigrad.play import answer_json; answer_json";
+const BEGIN = "import random; random.seed(); from minigrad.playground import answer_json; answer_json";
 const HERE = "https://playground.invalid/"; // an address for what is in memory; nothing is asked of it
 let answer = null;
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.display import code, table
@@ -73,6 +73,11 @@ class Explanation:
     terms: tuple[Term, ...]  # the largest, by absolute value, first
     rest: float  # what the paths beyond them add up to
     lang: str = "en"  # of its sentences: en or es
+
+    def __setstate__(self, state: list[Any]) -> None:
+        """Take up a pickle; those of earlier versions end before `lang`."""
+        for field, thing in zip(fields(self), [*state, "en"], strict=False):
+            object.__setattr__(self, field.name, thing)
 
     @property
     def rest_paths(self) -> int:

@@ -25,7 +25,7 @@ def playground(
             )
         write(export, files.single, force)
         return
-    from ..play.server import TOKEN, Server  # most commands need no server
+    from ..playground.server import TOKEN, Server  # most commands need no server
 
     try:
         server = Server(files.folder(), port, answers=answers)

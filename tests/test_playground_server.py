@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from minigrad.cli import app
 from minigrad.cli import playground as command
-from minigrad.play import server as module
-from minigrad.play.server import TOKEN, Server
+from minigrad.playground import server as module
+from minigrad.playground.server import TOKEN, Server
 
 REQUEST = {"kind": "expression", "text": "a*b", "values": {"a": 2, "b": 3}}
 

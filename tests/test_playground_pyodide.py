@@ -17,8 +17,8 @@ from test_lab import edited, fences
 from minigrad.check.doctor.catalogue import FAULTS
 from minigrad.check.doctor.signatures import patient, source
 from minigrad.lab import LABS
-from minigrad.play import answer_json
-from minigrad.play.gallery import EXAMPLES
+from minigrad.playground import answer_json
+from minigrad.playground.gallery import EXAMPLES
 
 pytestmark = pytest.mark.browser
 

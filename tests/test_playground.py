@@ -16,9 +16,9 @@ from test_lab import edited, fences
 from minigrad.check.doctor.catalogue import FAULTS
 from minigrad.check.doctor.signatures import patient, source
 from minigrad.lab import LABS
-from minigrad.play import KINDS, SAFE, answer, answer_json
-from minigrad.play.gallery import EXAMPLES
-from minigrad.play.words import WORDS
+from minigrad.playground import KINDS, SAFE, answer, answer_json
+from minigrad.playground.gallery import EXAMPLES
+from minigrad.playground.words import WORDS
 
 DIAMOND = {"text": "(a*b + c) * (a - c)", "values": {"a": 2, "b": 3, "c": 4}}
 
