@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ..core.names import plural, readable, short, width_of
 from .layout import Layers, Layout, Point, in_layers, layout
 from .layout.placing import PORT_GAP
+from .layout.rows import FEW, MANY
 from .scene import Scene, Unit
 
 COLUMN = 7.3  # the width of a character of 12 px
@@ -208,7 +209,9 @@ class _Drawing:
         ]
         edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
         sizes = [box.size for box in self.boxes]
-        self.plan = layout(sizes, edges, rankdir, layers or stable_layers(scene), WRAP)
+        # A player's window shows a part of it, and what takes part in a step is to be in sight.
+        turns = FEW if widths else MANY
+        self.plan = layout(sizes, edges, rankdir, layers or stable_layers(scene), WRAP, turns)
         self.is_flat = rankdir != "TB"
 
     def draw(self, is_live: bool, is_level: bool = False) -> list[str]:

@@ -35,7 +35,7 @@ from .ordering import improve
 from .placing import place, ports
 from .ranks import assign
 from .routing import Strip, curve, level_of, strips, tracks
-from .rows import Rows, rows_of, turned
+from .rows import MANY, Rows, rows_of, turned
 
 __all__ = ["Layers", "Layout", "Point", "in_layers", "layout"]
 
@@ -72,13 +72,15 @@ def layout(
     rankdir: str = "LR",
     layers: Layers | None = None,
     wrap: float | None = None,
+    turns: int = MANY,
 ) -> Layout:
     """Place boxes and route edges: from left to right ("LR") or from top to bottom ("TB").
 
     `sizes` has the (width, height) of each box, `edges` the numbers of (source, target): the
     operand and its user, which is drawn after it. Two edges between the same boxes are two lines.
     Who draws one graph in both directions makes its `layers` once, by `in_layers`. From left to
-    right, what is longer than `wrap` is drawn in rows.
+    right, what is longer than `wrap` is drawn in rows, if it can be broken where at most `turns`
+    edges pass.
     """
     if rankdir not in ("LR", "TB"):
         raise ValueError(
@@ -100,7 +102,7 @@ def layout(
     ]
     ends = [begin + size for begin, size in zip(begins, deep, strict=True)]
     half = [size / 2 for size in tall] + [0.0] * (len(middle) - len(tall))
-    rows = rows_of(graph, spans, middle, half, wrap) if wrap and not flip else None
+    rows = rows_of(graph, spans, middle, half, wrap, turns) if wrap and not flip else None
     if rows is not None:
         return _in_rows(graph, rows, spans, begins, ends, middle, tall, edges, offsets)
     top = min((at - size for at, size in zip(middle, half, strict=True)), default=0.0)

@@ -2,7 +2,7 @@
 
 Rows run in the same direction. An edge from one row to the next leaves at the end of its row, runs
 back in the channel between the two, and enters the next row at its beginning. A drawing is broken
-where the fewest edges pass; if too many pass everywhere, it stays in one line.
+where the fewest edges pass; if more than `turns` pass everywhere, it stays in one line.
 
 Start at `rows_of`.
 """
@@ -17,6 +17,7 @@ from .routing import Strip
 
 LONG = 1.5  # of the width: what is less too long is better seen in one piece, a little smaller
 MANY = 24  # edges that may go from a row to the next: more of them would be a picture of turns
+FEW = 3  # the same where both ends of an edge are to be seen at once
 TURN = 16.0  # px from a row to the first edge that turns there
 TRACK = 8.0  # px between two that turn
 EARLY = 0.6  # of the width: a row may end before its end, where fewer edges pass
@@ -45,11 +46,12 @@ def rows_of(
     middle: Sequence[float],
     half: Sequence[float],
     wrap: float,
+    turns: int,
 ) -> Rows | None:
     """Break the drawing into rows no longer than `wrap`, if it is longer and can be broken."""
     if not spans or spans[-1][1] <= LONG * wrap or not all(graph.chains):
         return None
-    row = _broken(graph, spans, wrap)
+    row = _broken(graph, spans, wrap, turns)
     if row is None:
         return None
     crossing = [0] * (row[-1] + 1)  # edges that leave each row
@@ -75,7 +77,7 @@ def _passing(graph: Layers, layer: int) -> int:
     return sum(len(graph.after[item]) for item in graph.layers[layer])
 
 
-def _broken(graph: Layers, spans: Sequence[Strip], wrap: float) -> list[int] | None:
+def _broken(graph: Layers, spans: Sequence[Strip], wrap: float, turns: int) -> list[int] | None:
     """Return the row of each layer; None if too many edges pass everywhere."""
     count = -(-spans[-1][1] // wrap)
     goal = min(wrap, spans[-1][1] / count * 1.1)  # rows of about the same length
@@ -85,7 +87,7 @@ def _broken(graph: Layers, spans: Sequence[Strip], wrap: float) -> list[int] | N
         fitting = [k for k in range(start, len(spans) - 1) if spans[k][1] - begin <= goal]
         late = [k for k in fitting if spans[k][1] - begin >= EARLY * goal] or [start]
         least = min(_passing(graph, k) for k in late)
-        if least > MANY:
+        if least > turns:
             return None
         last = max(k for k in late if _passing(graph, k) == least)
         start, number = last + 1, number + 1
