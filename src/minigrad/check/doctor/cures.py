@@ -43,7 +43,10 @@ def cured(
     sure = [one for one in causes if not _is_unnamed(one) and not _is_doubtful(one)]
     rows = {name for one in sure for name in one.names}
     asked = sorted((n for n in signs if probes[n].kind != "hand"), key=size)
-    unsteady = {n for n in asked if outcomes[n].get("others")}
+    # Where chance decides the order of some graph, it does so in every graph that shares a node:
+    # one that has come out alike so far proves nothing either.
+    is_chance = any(outcomes[n].get("others") for n in asked)
+    unsteady = {n for n in asked if is_chance and probes[n].script.shares}
     ill = [n for n in asked if not signs[n].is_well and n not in unsteady]
     ill = [n for n in ill if n not in rows][:SICK] + [n for n in ill if n in rows][:SICK]
     well = [n for n in asked if signs[n].is_well][:SOUND]
