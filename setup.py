@@ -43,6 +43,9 @@ FLAGS = ("-g0", "-ffp-contract=off", "-fno-math-errno")
 # for a trace with -O1 than with -O2, which costs the compiler twice the time.
 EAGER = ("core.node", "core.backward", "scalar")
 
+# What Cython's views of arrays are made of, 18,000 lines of C: in one module and not in each.
+SHARED = "minigrad._cyutility"
+
 POSIX = os.name == "posix"
 LAST_FLAGS = shlex.split(os.environ.get("MINIGRAD_CFLAGS", ""))
 
@@ -187,11 +190,26 @@ def extensions() -> list[Extension]:
         build_dir=str(WRITTEN.relative_to(ROOT)),
         language_level=3,
         compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=SHARED,
     )
+    compiled.append(shared())
     for path, text in hashes.items():
         path.write_text(text, encoding="utf-8")
     # The machine is written with the vectors of GCC and clang. First, for it takes the longest.
     return [machine(), *compiled] if POSIX else compiled
+
+
+def shared() -> Extension:
+    """Have Cython write what its modules share, unless it is there, and describe that."""
+    from Cython import __version__
+
+    path = WRITTEN / __version__ / "_cyutility.c"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "cython", f"--generate-shared={path}"]
+        subprocess.run(command, check=True)
+    source = str(path.relative_to(ROOT))
+    return Extension(SHARED, [source], extra_compile_args=["-O1", *FLAGS, "-w"] if POSIX else [])
 
 
 def write_codes() -> None:
