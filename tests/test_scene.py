@@ -123,7 +123,11 @@ def test_the_result_is_one_number():
     (unit,) = [unit for unit in scene_of(total).units if unit.op]
     assert (unit.count, unit.data) == (600, (600.5, 600.5))
     total.label = "out"
-    assert [(u.label, u.count) for u in scene_of(total).units if u.op] == [("", 599), ("out", 1)]
+    (unit,) = [unit for unit in scene_of(total).units if unit.op]
+    assert (unit.label, unit.count, unit.data) == ("out", 600, (600.5, 600.5))
+    svg = view.to_svg(total)
+    assert ">out</text>" in svg  # one value, of many additions
+    assert ">+ ×600</text>" in svg
 
 
 @pytest.mark.parametrize("step", [lambda x, y: y - x, lambda x, y: x / y])
@@ -407,7 +411,7 @@ def test_boxes_stand_in_the_order_in_which_they_were_made(target):
     total = loss.cross_entropy([model([1.0, 2.0])], [target])
     folding, _ = folded(topological_order(total), LIMIT)
     for layer, size in (("MLP.layer0", 5), ("MLP.layer1", 4)):
-        units = folding.insides(LIMIT)[layer].units
+        units = folding.insides(LIMIT)[layer].scene.units
         assert [u.label for u in units if u.box] == [f"neuron{k}" for k in range(size)]
 
 

@@ -18,18 +18,17 @@ from ..core.display import Text, code, picture
 from ..core.graph import edges, topological_order
 from ..scalar import ABILITIES, Value
 from . import saving
-from .boxes import Box
-from .folding import Folding
 from .from_graph import LIMIT, Fold, drawing_of, scene_of
+from .player.folded import folded_play_of
 from .player.frames import play_of
 from .player.page import (
+    Folded,
     Options,
+    Whole,
     check_options,
     element_of,
-    folded_page_of,
     page_of,
     payload_of,
-    pictures_of,
     script,
     still_page_of,
 )
@@ -40,7 +39,7 @@ from .text import text_of
 if TYPE_CHECKING:
     from .dot import Picture
 
-PLAYED = 500  # nodes that a player steps through, if one asks for them
+PLAYED = 500  # parts of a box that a page can open
 
 __all__ = [
     "Arrow",
@@ -162,18 +161,12 @@ class Player:
         self._is_compact = options.get("compact", False)
         for each in roots:
             _check(each, what, rankdir, _TURNS)
-        if len(roots) == 1:
-            drawn = drawing_of(roots[0], limit, fold=fold, open=open)
-            if not isinstance(drawn, Scene):
-                self.html = _folded_page(*drawn, rankdir, options)
-                return
-            if not drawn.is_complete:  # too large to be played
-                self.html = still_page_of(drawn, rankdir, options)
-                return
-        most = None if limit is None else max(limit, PLAYED)
-        scenes = [_playable(each, what, rankdir, most) for each in roots]
-        shown = [(scene, play_of(each, scene)) for each, scene in zip(roots, scenes, strict=True)]
-        self.html = page_of(shown, rankdir, options)
+        shown = [_shown(each, limit, fold, open) for each in roots]
+        first, *others = shown
+        if isinstance(first, Scene) and not others:
+            self.html = still_page_of(first, rankdir, options)
+        else:
+            self.html = page_of([_played(each, what) for each in shown], rankdir, options)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the page; over a file that is there already only if `force` says so."""
@@ -205,8 +198,8 @@ def play(
     """Step through the forward and the backward pass in a notebook.
 
     The picture runs left to right, and top to bottom where there is little room; "LR" and "TB" fix
-    it. A graph of more than `limit` nodes is a folded picture instead, the boxes of which open with
-    a click; `fold` and `open` are those of `view.to_svg`. Options: `start` (a step, "forward",
+    it. In a graph of more than `limit` nodes a step is a box, which opens with a click; then what is
+    in it has steps of its own. `fold` and `open` are those of `view.to_svg`. Options: `start` (a step, "forward",
     "backward" or "end"), `fault` (one of `broken.FAULTS`), `lang` ("en", "es"), `theme` ("auto",
     "light", "dark"), `compact`.
     """
@@ -301,19 +294,29 @@ def player_element(
     rankdir: str = "auto",
     *,
     id: str = "",  # noqa: A002 - the attribute's name
+    limit: int | None = LIMIT,
+    fold: Fold = None,
+    open: Iterable[str] = (),  # noqa: A002
     **options: Unpack[Options],
 ) -> str:
     """Return a `<minigrad-player>` for a page of one's own, which has `player_script()` once."""
-    check_options(options, "player_element", ("rankdir", "id"))
-    scene = _playable(root, "player_element", rankdir)
-    return element_of(scene, play_of(root, scene), rankdir, options, id=id)
+    check_options(options, "player_element", ("rankdir", "id", "limit", "fold", "open"))
+    _check(root, "player_element", rankdir, _TURNS)
+    shown = _played(_shown(root, limit, fold, open), "player_element")
+    return element_of(shown, rankdir, options, id=id)
 
 
-def player_payload(root: Value, rankdir: str = "auto") -> dict[str, Any]:
+def player_payload(
+    root: Value,
+    rankdir: str = "auto",
+    *,
+    limit: int | None = LIMIT,
+    fold: Fold = None,
+    open: Iterable[str] = (),  # noqa: A002
+) -> dict[str, Any]:
     """Return what `mount()` and `update()` of the player's script show, as JSON can hold it."""
-    scene = _playable(root, "player_payload", rankdir)
-    shown = play_of(root, scene)
-    return payload_of(shown, pictures_of(scene, shown, rankdir))
+    _check(root, "player_payload", rankdir, _TURNS)
+    return payload_of(_played(_shown(root, limit, fold, open), "player_payload"), None, rankdir)
 
 
 _WAYS = {"LR": "left to right", "TB": "top to bottom"}
@@ -327,32 +330,29 @@ def _check(root: Any, what: str, rankdir: str, ways: Mapping[str, str] = _WAYS) 
         raise ValueError(f"{what}: rankdir={rankdir!r}; write {', '.join(most)}, or {last}.")
 
 
-def _playable(root: Any, what: str, rankdir: str, limit: int | None = PLAYED) -> Scene:
-    _check(root, what, rankdir, _TURNS)
-    scene = scene_of(root, limit, fold=False)
-    if not scene.is_complete:
-        raise ValueError(
-            f"{what}: {scene.title} has too many nodes to step through ({scene.notice}) "
-            "A page of its own shows it as a still picture: to_html(root, path)."
-        )
-    return scene
-
-
-def _folded_page(folding: Folding, is_open: set[Box], rankdir: str, options: Options) -> str:
-    scene = folding.scene(is_open)
-    nodes, _ = folding.size
-    words = scene.notice.partition(";")[0]
-    if folding.boxes:
-        words += (
-            " at first; ×n stands for n alike. A click on a box, or Enter, opens and closes it."
-        )
-    else:
-        words += "; ×n stands for n alike."
-    if nodes <= PLAYED:
-        words += f" With limit={nodes} the page steps through all of it."
-    shown = [box.id for box in folding.boxes.values() if box in is_open]
+def _shown(
+    root: Value, limit: int | None, fold: Fold, names: Iterable[str]
+) -> Whole | Folded | Scene:
+    """Return what a player shows: all of the graph, or its boxes; or a scene that is cut."""
+    names = [names] if isinstance(names, str) else list(names)
+    drawn = drawing_of(root, limit, fold=fold, open=names)
+    if isinstance(drawn, Scene):
+        return Whole(drawn, play_of(root, drawn)) if drawn.is_complete else drawn
+    folding, is_open = drawn
     levels = folding.insides(PLAYED)
-    return folded_page_of(scene, levels, shown, rankdir, options, words)
+    ids = [box.id for box in folding.boxes.values() if box in is_open and box.id in levels]
+    is_asked = bool(names) or fold is not None
+    play = folded_play_of(root, folding, levels)
+    return Folded(folding.scene(is_open), play, levels, ids, is_asked)
+
+
+def _played(shown: Whole | Folded | Scene, what: str) -> Whole | Folded:
+    if not isinstance(shown, Scene):
+        return shown
+    raise ValueError(
+        f"{what}: {shown.title} has too many nodes to step through ({shown.notice}) "
+        "A page of its own shows it as a still picture: to_html(root, path)."
+    )
 
 
 def _show(value: Value) -> dict[str, str]:
