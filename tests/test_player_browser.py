@@ -954,7 +954,8 @@ def test_no_arrow_of_an_open_box_ends_beside_it(window):
         page.click(f'[data-box="MLP.layer0.neuron{k}"]', position={"x": 15, "y": 8})
     count, off = page.evaluate(
         """() => {
-          const all = [...document.querySelector("minigrad-player").shadowRoot.querySelectorAll("[data-ends]")];
+          const root = document.querySelector("minigrad-player").shadowRoot;
+          const all = [...root.querySelectorAll("[data-ends]")];
           return [all.length, all.filter((arrow) => {
           const units = [...arrow.closest("g:not([data-ends])").parentNode.children]
             .flatMap((g) => [...g.children]).filter((e) => e.dataset.size);
@@ -1068,6 +1069,30 @@ def test_a_folded_page_in_the_dark_on_a_phone(window):
     # What does not fit beside each other stays closed, and nothing is cut at the side.
     assert "MLP.layer0.neuron0" not in boxes
     assert page.locator("svg.mg").bounding_box()["width"] <= 390
+
+
+def softmax_by_hand(count):
+    """The loss of a softmax whose logits do not stand beside each other on a phone."""
+    logits = [Value(0.25 * k, label=f"x{k}") for k in range(count)]
+    powers = [(x - logits[-1].data).exp() for x in logits]
+    total = sum(powers)
+    return -(powers[1] / total).log()
+
+
+def test_what_is_too_wide_for_a_phone_is_played_in_boxes_there(window):
+    opened = window(softmax_by_hand(9), PHONE)
+    page = opened.page
+    assert list(places(page)) == ["softmax"]
+    assert page.locator("svg.mg").bounding_box()["width"] <= 390
+    opened.click("forward")
+    assert opened.text("title") == "Forward: softmax"
+    page.set_viewport_size({"width": 1000, "height": 600})  # it is turned
+    page.wait_for_selector("main[data-size=wide][data-ready=yes]")
+    assert opened.text("title").startswith("Forward: ")  # the same pass
+    assert places(page) == {}
+    page.set_viewport_size(PHONE["viewport"])
+    page.wait_for_selector("main[data-size=narrow][data-ready=yes]")
+    assert list(places(page)) == ["softmax"]
 
 
 def test_boxes_that_are_asked_for_are_open_on_a_phone(window):

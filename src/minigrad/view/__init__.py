@@ -18,7 +18,9 @@ from ..core.display import Text, code, picture
 from ..core.graph import edges, topological_order
 from ..scalar import ABILITIES, Value
 from . import saving
-from .from_graph import LIMIT, Fold, drawing_of, scene_of
+from .boxes import Box
+from .folding import Folding
+from .from_graph import LIMIT, Fold, drawing_of, folded, scene_of
 from .player.folded import folded_play_of
 from .player.frames import play_of
 from .player.page import (
@@ -27,8 +29,10 @@ from .player.page import (
     Whole,
     check_options,
     element_of,
+    is_wide,
     page_of,
     payload_of,
+    pictures_of,
     script,
     still_page_of,
 )
@@ -161,12 +165,12 @@ class Player:
         self._is_compact = options.get("compact", False)
         for each in roots:
             _check(each, what, rankdir, _TURNS)
-        shown = [_shown(each, limit, fold, open) for each in roots]
+        shown = [_shown(each, rankdir, limit, fold, open) for each in roots]
         first, *others = shown
         if isinstance(first, Scene) and not others:
             self.html = still_page_of(first, rankdir, options)
         else:
-            self.html = page_of([_played(each, what) for each in shown], rankdir, options)
+            self.html = page_of([_played(each, what) for each in shown], options)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the page; over a file that is there already only if `force` says so."""
@@ -198,10 +202,10 @@ def play(
     """Step through the forward and the backward pass in a notebook.
 
     The picture runs left to right, and top to bottom where there is little room; "LR" and "TB" fix
-    it. In a graph of more than `limit` nodes a step is a box, which opens with a click; then what is
-    in it has steps of its own. `fold` and `open` are those of `view.to_svg`. Options: `start` (a step, "forward",
-    "backward" or "end"), `fault` (one of `broken.FAULTS`), `lang` ("en", "es"), `theme` ("auto",
-    "light", "dark"), `compact`.
+    it. In a graph of more than `limit` nodes a step is a box, which opens with a click; then what
+    is in it has steps of its own. `fold` and `open` are those of `view.to_svg`. Options: `start`
+    (a step, "forward", "backward" or "end"), `fault` (one of `broken.FAULTS`), `lang` ("en", "es"),
+    `theme` ("auto", "light", "dark"), `compact`.
     """
     return Player(root, rankdir, limit=limit, fold=fold, open=open, **options)
 
@@ -302,8 +306,8 @@ def player_element(
     """Return a `<minigrad-player>` for a page of one's own, which has `player_script()` once."""
     check_options(options, "player_element", ("rankdir", "id", "limit", "fold", "open"))
     _check(root, "player_element", rankdir, _TURNS)
-    shown = _played(_shown(root, limit, fold, open), "player_element")
-    return element_of(shown, rankdir, options, id=id)
+    shown = _played(_shown(root, rankdir, limit, fold, open), "player_element")
+    return element_of(shown, options, id=id)
 
 
 def player_payload(
@@ -316,7 +320,7 @@ def player_payload(
 ) -> dict[str, Any]:
     """Return what `mount()` and `update()` of the player's script show, as JSON can hold it."""
     _check(root, "player_payload", rankdir, _TURNS)
-    return payload_of(_played(_shown(root, limit, fold, open), "player_payload"), None, rankdir)
+    return payload_of(_played(_shown(root, rankdir, limit, fold, open), "player_payload"))
 
 
 _WAYS = {"LR": "left to right", "TB": "top to bottom"}
@@ -331,19 +335,32 @@ def _check(root: Any, what: str, rankdir: str, ways: Mapping[str, str] = _WAYS) 
 
 
 def _shown(
-    root: Value, limit: int | None, fold: Fold, names: Iterable[str]
+    root: Value, rankdir: str, limit: int | None, fold: Fold, names: Iterable[str]
 ) -> Whole | Folded | Scene:
     """Return what a player shows: all of the graph, or its boxes; or a scene that is cut."""
     names = [names] if isinstance(names, str) else list(names)
     drawn = drawing_of(root, limit, fold=fold, open=names)
-    if isinstance(drawn, Scene):
-        return Whole(drawn, play_of(root, drawn)) if drawn.is_complete else drawn
-    folding, is_open = drawn
+    if not isinstance(drawn, Scene):
+        return _folded(root, *drawn, rankdir, is_asked=bool(names) or fold is not None)
+    if not drawn.is_complete:
+        return drawn
+    play = play_of(root, drawn)
+    whole = Whole(drawn, play, pictures_of(drawn, play, rankdir))
+    if limit is None or fold is False or rankdir != "auto" or not is_wide(whole.pictures):
+        return whole
+    folding, is_open = folded(topological_order(root), limit)
+    if not folding.boxes:
+        return whole
+    return whole._replace(narrow=_folded(root, folding, is_open, "TB", is_asked=False))
+
+
+def _folded(
+    root: Value, folding: Folding, is_open: set[Box], rankdir: str, *, is_asked: bool
+) -> Folded:
     levels = folding.insides(PLAYED)
     ids = [box.id for box in folding.boxes.values() if box in is_open and box.id in levels]
-    is_asked = bool(names) or fold is not None
     play = folded_play_of(root, folding, levels)
-    return Folded(folding.scene(is_open), play, levels, ids, is_asked)
+    return Folded(folding.scene(is_open), play, levels, ids, is_asked, rankdir)
 
 
 def _played(shown: Whole | Folded | Scene, what: str) -> Whole | Folded:

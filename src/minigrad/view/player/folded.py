@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...calculus.steps import Forward, steps
-from ...core.names import short, short_name
+from ...core.names import readable, short, short_name
 from ...core.strict import is_stale
 from ..boxes import Box, Part
 from ..collapse import span_of
@@ -41,9 +41,9 @@ def folded_play_of(root: Any, folding: Folding, levels: Mapping[str, Level]) -> 
         unit["columns"] = [len(f"data {unit['data']}"), len(f"grad {grads.widest[number]}")]
         unit["grad"] = grads.texts[number]
     nodes, edges = folding.size
-    scene = levels[""].scene
+    result = folding.kinds.unit(len(folding.kinds.members) - 1)
     return {
-        "title": scene.title if scene.units[-1].label or scene.units[-1].op else "",
+        "title": readable(result.label or result.op),
         "value": str(span_of([root.data])),
         "column": COLUMN,
         "nodes": f"{nodes:,}",
@@ -69,7 +69,7 @@ def last_frame(play: Play, is_open: Sequence[str]) -> int:
     """Return the number of the last frame, with these boxes open."""
     seen = {"", *is_open}
     shown = [u for u in play["units"] if u["level"] in seen and u.get("box") not in seen]
-    return 2 * sum(unit["from"] < unit["to"] for unit in shown) + 2
+    return 2 * len([unit for unit in shown if unit["from"] < unit["to"]]) + 2
 
 
 class _Numbered:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,6 +38,7 @@ _FOLDER = Path(__file__).parent
 _BOXES = ("level", "boxes")
 _PARTS = ("frames", "picture", "camera", "predict", "paths", "markup", *_BOXES, "player", "element")
 _THEMES = ("auto", "light", "dark")
+PHONE = 640.0  # px of a picture, which a phone shows at six tenths of its size
 
 _PAGE = Template("""<!doctype html>
 <html lang="$lang"$theme>
@@ -132,13 +134,6 @@ def pictures_of(scene: Scene, play: Play, rankdir: str) -> dict[str, str]:
     }
 
 
-class Whole(NamedTuple):
-    """A graph that is played node by node."""
-
-    scene: Scene
-    play: Play
-
-
 class Folded(NamedTuple):
     """A graph that is played box by box."""
 
@@ -147,39 +142,49 @@ class Folded(NamedTuple):
     levels: Mapping[str, Level]
     is_open: Sequence[str]  # the boxes that are open at first, by id
     is_asked: bool  # whether somebody wants these, so that they stay open where there is no room
+    rankdir: str
+
+
+class Whole(NamedTuple):
+    """A graph that is played node by node."""
+
+    scene: Scene
+    play: Play
+    pictures: Mapping[str, str]  # by direction
+    narrow: Folded | None = None  # what is played instead where the picture is too wide
 
 
 Shown = Whole | Folded
 
 
-def payload_of(shown: Shown, pictures: dict[str, str] | None, rankdir: str) -> dict[str, Any]:
-    """Return what `mount` shows, as JSON can hold it; `pictures` are those of a whole graph."""
+def is_wide(pictures: Mapping[str, str]) -> bool:
+    """Whether the picture from top to bottom is wider than a phone can show it."""
+    found = re.search(r'viewBox="0 0 ([\d.]+)', pictures.get("TB", ""))
+    return found is not None and float(found[1]) > PHONE
+
+
+def payload_of(shown: Shown, besides: str = "") -> dict[str, Any]:
+    """Return what `mount` shows, as JSON can hold it, less the picture that is there `besides`."""
     play = shown.play
     if isinstance(shown, Folded):
-        levels, is_open, is_asked = shown.levels, shown.is_open, shown.is_asked
-        widths = {level: widths_in(play, level) for level in levels}
-        return {
-            "play": play,
-            **fold_payload(levels, is_open, rankdir, widths),
-            "asked": is_asked,
-        }
-    if pictures is None:
-        pictures = pictures_of(shown.scene, play, rankdir)
-    return {"play": play, "pictures": {way: _packed(each) for way, each in pictures.items()}}
+        widths = {level: widths_in(play, level) for level in shown.levels}
+        drawn = fold_payload(shown.levels, shown.is_open, shown.rankdir, widths)
+        return {"play": play, **drawn, "asked": shown.is_asked}
+    packed = {way: _packed(each) for way, each in shown.pictures.items() if way != besides}
+    narrow = {"narrow": payload_of(shown.narrow)} if shown.narrow else {}
+    return {"play": play, "pictures": packed, **narrow}
 
 
-def element_of(shown: Shown, rankdir: str, options: Options, **attributes: str | bool) -> str:
+def element_of(shown: Shown, options: Options, **attributes: str | bool) -> str:
     """Make a <minigrad-player>: it holds its picture, which is there without the script, too."""
-    scene, play = shown.scene, shown.play
-    start = options.get("start", 0)
+    scene, play, start = shown.scene, shown.play, options.get("start", 0)
     if isinstance(shown, Folded):
-        way = "LR" if rankdir == "auto" else rankdir
-        picture, pictures = svg_of(replace(scene, notice=""), way, has_style=False), None
+        way = "LR" if shown.rankdir == "auto" else shown.rankdir
+        picture = svg_of(replace(scene, notice=""), way, has_style=False)
         start = check_start(start, last_frame(play, shown.is_open))
     else:
-        pictures = pictures_of(scene, play, rankdir)
-        way = next(iter(pictures))
-        picture, start = pictures.pop(way), frame_at(play, start)
+        way, picture = next(iter(shown.pictures.items()))
+        start = frame_at(play, start)
     theme = options.get("theme", "auto")
     given: dict[str, str | bool] = {
         **attributes,
@@ -192,21 +197,19 @@ def element_of(shown: Shown, rankdir: str, options: Options, **attributes: str |
     return _ELEMENT.substitute(
         attributes="".join(_attribute(name, value) for name, value in given.items() if value),
         picture=picture.replace("<svg ", f'<svg data-rankdir="{way}" ', 1),
-        payload=_inert(payload_of(shown, pictures, rankdir)),
+        payload=_inert(payload_of(shown, way)),
     )
 
 
-def page_of(shown: Sequence[Shown], rankdir: str, options: Options) -> str:
+def page_of(shown: Sequence[Shown], options: Options) -> str:
     """Make a page with a player for each: one fills the window, several stand below each other."""
     if len(shown) == 1:
         rests: list[dict[str, str | bool]] = [{"fill": True, "takes-focus": True}]
     else:
         rests = [{"id": f"player-{k + 1}"} for k in range(len(shown))]
-    elements = [
-        element_of(each, rankdir, options, **rest) for each, rest in zip(shown, rests, strict=True)
-    ]
+    elements = [element_of(each, options, **rest) for each, rest in zip(shown, rests, strict=True)]
     language = words()[options.get("lang", "en")]
-    has_boxes = any(isinstance(each, Folded) for each in shown)
+    has_boxes = any(isinstance(each, Folded) or each.narrow for each in shown)
     body = [
         *elements,
         f"<noscript><p>{escape(language['still'])}</p></noscript>",

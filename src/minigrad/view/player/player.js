@@ -10,6 +10,7 @@ const NARROW = 640; // px: a player that is narrower runs from top to bottom
 //   pictures  { LR, TB }, one or both: an SVG element, SVG text, or the same deflated, in base64
 //   levels    the same of a graph with boxes: the inside of each, as JSON, deflated, in base64;
 //             open: the boxes that are open at first; asked: whether they are to stay so
+//   narrow    { play, levels, open } to show instead where there is little room
 //   lang      "en" or "es"; start, fault: where it opens; fill: whether it fills its element
 //   link      a function of (frame, fault, open boxes) that returns an address for it, or nothing
 //   chosen    a function that hears of the unit whose paths are shown, or of null
@@ -19,7 +20,16 @@ const NARROW = 640; // px: a player that is narrower runs from top to bottom
 export function mount(host, given) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   root.adoptedStyleSheets = [sheet()];
-  let current = open(host, root, given);
+  const fitting = () => (given.narrow && host.clientWidth < NARROW ? { ...given, ...given.narrow } : given);
+  const begin = (rest) => open(host, root, { ...fitting(), ...rest }, turn);
+  let current = begin();
+
+  function turn() { // a phone that is turned: the same pass of another play
+    const { phase } = current.place();
+    current.close();
+    current = begin({ start: phase === "start" ? 0 : phase, fault: "" });
+  }
+
   return {
     go: (frame, fault, open) => current.go(frame, fault, open),
     place: () => current.place(),
@@ -27,8 +37,8 @@ export function mount(host, given) {
     update(next) {
       const { frame, fault } = current.place();
       current.close();
-      given = { ...given, start: frame, fault, ...next };
-      current = open(host, root, given);
+      given = { ...given, narrow: undefined, start: frame, fault, ...next };
+      current = begin();
     },
     destroy() {
       current.close();
@@ -47,8 +57,10 @@ function sheet() {
   return shared;
 }
 
-function open(host, root, given) {
+function open(host, root, given, turn) {
   const { play } = given;
+  const isNarrow = () => host.clientWidth < NARROW;
+  const wasNarrow = isNarrow();
   const say = speaker(given.lang);
   const template = document.createElement("template");
   template.innerHTML = markup(say, Boolean(play.levels)); // constant: no label is in it
@@ -380,6 +392,7 @@ function open(host, root, given) {
   // ---- the picture, in the direction that suits the width --------------------------------------
 
   async function turnPicture() {
+    if (given.narrow && isNarrow() !== wasNarrow) return turn();
     const pictures = given.levels ?? given.pictures;
     const wanted = main.clientWidth < NARROW ? "TB" : "LR";
     const next = pictures[wanted] ? wanted : Object.keys(pictures)[0];
@@ -433,7 +446,7 @@ function open(host, root, given) {
   if (given.fill) watcher.observe(find("stage"));
   return {
     go,
-    place: () => ({ frame: state.frame, fault: state.fault }),
+    place: () => ({ frame: state.frame, fault: state.fault, phase: run().frames[state.frame].phase }),
     choose,
     close() {
       ending.abort();
