@@ -80,13 +80,19 @@ class Folding:
         """Open boxes from the outside in, all of one depth or none, as long as there is room.
 
         Boxes that hold no others, as neurons, come last: either all of them are open or none.
+        Steps stay closed, and what stands beside them: that there are so many alike is what there
+        is to see.
         """
         found: set[Box] = set()
-        edge = [box for box in self.tree.root.boxes if box.boxes]
+        edge = [box for box in self.tree.root.boxes if box.boxes and not _is_one_step(box)]
         while edge and self.fits(found | set(edge), limit):
             found.update(edge)
-            edge = [inner for box in edge for inner in box.boxes if inner.boxes]
-        rest = {box for box in self.boxes.values() if box.parent in {self.tree.root, *found}}
+            inside = [inner for box in edge for inner in box.boxes if inner.boxes]
+            edge = [box for box in inside if not _is_one_step(box)]
+        seen = {self.tree.root, *found}
+        rest = {box for box in self.boxes.values() if box.parent in seen}
+        if any(map(_is_one_step, rest)):
+            return found
         return found | rest if self.fits(found | rest, limit) else found
 
     def fits(self, is_open: set[Box], limit: int | None) -> bool:
@@ -279,6 +285,11 @@ def _without_fans(units: list[Unit], arrows: list[Arrow], parts: list[Part]) -> 
             gone.update(found[1:])
             units[source] = replace(units[source], note=f"in {len(found)} steps")
     return Scene(tuple(units), tuple(arrow for n, arrow in enumerate(arrows) if n not in gone))
+
+
+def _is_one_step(box: Box) -> bool:
+    """Whether it is a step, and not many of them."""
+    return box.is_step and not any(inner.is_step for inner in box.boxes)
 
 
 def _is_step(part: Part) -> bool:
