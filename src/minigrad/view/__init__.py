@@ -37,13 +37,15 @@ from .player.page import (
     still_page_of,
 )
 from .scene import Arrow, Scene, Span, Unit
-from .svg import svg_of
+from .svg import size_of, svg_of
 from .text import text_of
 
 if TYPE_CHECKING:
     from .dot import Picture
 
 PLAYED = 500  # parts of a box that a page can open
+CELL = 900.0, 540.0  # px of a notebook's cell, as `core.display` fills it
+READABLE = 0.6  # of its size: what would have to be smaller is folded
 
 __all__ = [
     "Arrow",
@@ -377,10 +379,35 @@ def _show(value: Value) -> dict[str, str]:
 
     The picture by itself is for what shows no HTML: a notebook as PDF, a console.
     """
-    scene = scene_of(value)
+    scene = _small_scene(value)
     svg, text = svg_of(scene), repr(value)
     html = code(text) + picture(svg, scene.description())
     return {"text/html": html, "image/svg+xml": svg, "text/plain": text}
+
+
+def _small_scene(value: Value) -> Scene:
+    """Take a picture that can be read in a notebook's cell: what has too much in it is folded."""
+    drawn = drawing_of(value, LIMIT)
+    folding: Folding | None = None
+    if isinstance(drawn, Scene):
+        scene = drawn
+        if scene.is_complete and not _fits_cell(scene):
+            folding, _ = folded(topological_order(value), LIMIT)
+    else:
+        folding, is_open = drawn
+        scene = folding.scene(is_open)
+    if folding is None or not folding.boxes:
+        return scene
+    for most in (LIMIT // 3, LIMIT // 8):
+        if _fits_cell(scene):
+            break
+        scene = folding.scene(folding.opened(most))
+    return scene
+
+
+def _fits_cell(scene: Scene) -> bool:
+    width, height = size_of(svg_of(scene))
+    return min(CELL[0] / width, CELL[1] / height) >= READABLE
 
 
 ABILITIES["show"] = _show

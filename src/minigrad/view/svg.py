@@ -10,6 +10,7 @@ Start at `svg_of`; `_Box` knows how large a unit is.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
@@ -292,6 +293,13 @@ def svg_of(
         "</svg>\n",
     ]
     return "\n".join(parts)
+
+
+def size_of(svg: str) -> tuple[float, float]:
+    """Return the width and the height of a drawing of ours."""
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert found is not None
+    return float(found[1]), float(found[2])
 
 
 def _arrows(

@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +27,7 @@ from ...calculus.words import FAULTS_IN_SPANISH
 from ..folding import Level
 from ..layout import in_layers
 from ..scene import Scene
-from ..svg import DARK, DARK_FOLD, level_of, svg_of
+from ..svg import DARK, DARK_FOLD, level_of, size_of, svg_of
 from .folded import last_frame, widths_in
 from .frames import Play, check_start, frame_at, widths_of
 
@@ -159,8 +158,7 @@ Shown = Whole | Folded
 
 def is_wide(pictures: Mapping[str, str]) -> bool:
     """Whether the picture from top to bottom is wider than a phone can show it."""
-    found = re.search(r'viewBox="0 0 ([\d.]+)', pictures.get("TB", ""))
-    return found is not None and float(found[1]) > PHONE
+    return "TB" in pictures and size_of(pictures["TB"])[0] > PHONE
 
 
 def payload_of(shown: Shown, besides: str = "") -> dict[str, Any]:
