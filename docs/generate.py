@@ -165,6 +165,8 @@ def drawings() -> dict[str, str]:
     found["lecture.svg"] = view.to_svg(pictures.lecture())
     found["lecture-open.svg"] = view.to_svg(training(), open=["layer0.neuron2"])
     found["recurrent.svg"] = view.to_svg(pictures.recurrent())
+    found["softmax.svg"] = view.to_svg(pictures.softmax_loss(), fold=True)
+    found["points.svg"] = view.to_svg(pictures.many_points())
     found["gpu.svg"] = picture(figures("gpu.json"))
     return found
 
@@ -179,18 +181,20 @@ def training() -> Value:
 
 
 def photograph(folder: Path) -> None:
-    """Take pictures of the player, at the step where the famous bug strikes."""
+    """Take pictures of the player: at the step where the famous bug strikes, and over boxes."""
     from playwright.sync_api import sync_playwright
 
     path = os.environ.get("MINIGRAD_BROWSER") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
 
-        def page_of(width: int, height: int, scale: float = 1, **options: Any) -> Any:
+        def page_of(width: int, height: int, root: Value | None = None, **options: Any) -> Any:
             page_path = Path(temporary, "play.html")
-            view.to_html(pictures.diamond(), page_path, force=True, **options)
+            view.to_html(
+                pictures.diamond() if root is None else root, page_path, force=True, **options
+            )
             size = {"width": width, "height": height}
-            page = browser.new_page(viewport=size, color_scheme="light", device_scale_factor=scale)
+            page = browser.new_page(viewport=size, color_scheme="light")
             page.goto(page_path.as_uri())
             page.wait_for_selector("main[data-ready=yes]")
             return page
@@ -203,6 +207,11 @@ def photograph(folder: Path) -> None:
         )
         page_of(660, 300, start=12, compact=True).screenshot(path=folder / "player-compact.png")
         page_of(390, 760, start=12, lang="es").screenshot(path=folder / "player-phone.png")
+        page = page_of(1200, 560, training(), start="backward")
+        for _ in range(5):
+            page.keyboard.press("ArrowRight")
+        page.screenshot(path=folder / "player-boxes.png")
+        page_of(390, 760, training(), start=2).screenshot(path=folder / "player-boxes-phone.png")
         browser.close()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from minigrad import Value, draw_dot, view
+from minigrad import Value, draw_dot, nn, view
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -115,3 +115,36 @@ def recurrent(steps=20):
     h.label = "h"
     h.backward()
     return h
+
+
+def softmax_loss(classes=10):
+    """What one writes by hand: the largest is taken off, and the loss is -log of a share."""
+    logits = [Value(0.3 * k - 1.0, label=f"x{k}") for k in range(classes)]
+    largest = max(x.data for x in logits)
+    powers = [(x - largest).exp() for x in logits]
+    total = sum(powers)
+    loss = -(powers[2] / total).log()
+    loss.label = "loss"
+    return loss
+
+
+def chain(links=50):
+    """A chain, one operation after the other."""
+    y = Value(0.5, label="x")
+    for k in range(links):
+        y = y.tanh() if k % 2 else y * 1.5
+    y.label = "y"
+    return y
+
+
+def many_points(points=100):
+    """The loss of a network on many points, with a penalty on its weights."""
+    model = nn.MLP(2, [8, 8, 1], seed=1)
+    rng = random.Random(1)
+    margins = [(1 - model([rng.random(), rng.random()])).relu() for _ in range(points)]
+    loss = sum(margins) / points + 1e-4 * sum(p * p for p in model.parameters())
+    loss.label = "loss"
+    return loss
+
+
+LOOKED_AT = ("neuron", "diamond", "lecture", "softmax_loss", "chain", "many_points")

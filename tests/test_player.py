@@ -7,6 +7,7 @@ import hashlib
 import html.parser
 import inspect
 import json
+import math
 import re
 import zlib
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from pictures import GRAPHS, diamond, named, neuron
 
 import minigrad
-from minigrad import OverwriteError, Value, play, to_html, view
+from minigrad import OverwriteError, Value, nn, play, to_html, view
 from minigrad.calculus.faults import FAULTS
 from minigrad.core.names import brief, readable, width_of
 from minigrad.core.scopes import scope
@@ -265,7 +266,7 @@ def test_parts_for_a_page_of_ones_own():
     for picture in payload["pictures"].values():
         assert zlib.decompress(base64.b64decode(picture)).startswith(b"<svg ")
     with pytest.raises(ValueError, match="too many nodes to step through"):
-        view.player_element(minigrad.sum([Value(1.0) * k for k in range(400)]))
+        view.player_element(chain_of(400), fold=False)
 
 
 # ---- the page -----------------------------------------------------------------------------------
@@ -324,20 +325,117 @@ def test_operations_and_results_are_text():
         check_harmless(play(root).html)
 
 
-def test_large_graphs_get_a_folded_picture():
+# ---- boxes --------------------------------------------------------------------------------------
+
+
+def on_two_points():
+    """Two neurons on two points, and a loss: f(x) = tanh(w*x + b)."""
+    model = nn.MLP(1, [2, 1], activation="tanh", output="linear", seed=1)
+    loss = sum((model([x]) - y) ** 2 for x, y in ((0.5, 1.0), (-1.5, 2.0)))
+    loss.label = "loss"
+    return loss
+
+
+def boxed(root, **options):
+    return view.player_payload(root, fold=True, **options)["play"]
+
+
+def named_unit(play, name):
+    (unit,) = [unit for unit in play["units"] if unit["name"] == name]
+    return unit
+
+
+def grads_after(play, places):
+    """What each unit's grad reads when the steps at these places have been gone back along."""
+    now = dict(play["seed"])
+    for place in reversed(places):
+        now |= dict(play["backward"][place])
+    return now
+
+
+def test_a_box_is_a_stretch_of_the_steps():
+    play = boxed(on_two_points())
+    stretches = {unit["box"]: (unit["from"], unit["to"]) for unit in play["units"] if "box" in unit}
+    assert set(stretches) >= {"MLP", "MLP.layer0", "MLP.layer1"}
+    first, last = stretches["MLP.layer0"], stretches["MLP.layer1"]
+    assert first[1] == last[0]
+    assert stretches["MLP"] == (first[0], last[1])
+    for unit in play["units"]:
+        if unit["level"]:
+            start, end = stretches[unit["level"]]
+            assert start <= unit["from"] <= unit["to"] <= end
+    atoms = [u for u in play["units"] if u["from"] < u["to"] and u.get("box") not in play["levels"]]
+    assert sorted(u["from"] for u in atoms) == list(range(len(play["backward"])))
+    assert all(u["to"] == u["from"] + 1 for u in atoms)
+
+
+def test_grads_of_boxes_are_those_of_the_engine_in_the_end():
+    root = on_two_points()
+    play = boxed(root)
+    now = grads_after(play, range(len(play["backward"])))
+    root.backward()
+    by_label = {node.label: node.grad for node in minigrad.trace(root)[0] if node.label}
+    seen = 0
+    for number, unit in enumerate(play["units"]):
+        assert now.get(number, "0") == unit["grad"]
+        if unit["labelled"] and unit["nodes"] == 1 and "box" not in unit:
+            assert unit["grad"] == brief(by_label[unit["name"]])
+            seen += 1
+    assert seen == 7  # parameters; the loss itself is a run of two additions
+
+
+def test_half_of_a_backward_pass_over_boxes():
+    """Of x, which two boxes use, the one that comes later has passed its part on first."""
+    x = Value(0.5, label="x")
+    with scope("first"):
+        a = (x * 3.0).sin() + 1.0
+    with scope("second"):
+        b = (x * 2.0).exp() * 4.0
+    play = boxed(a * b)
+    unit = play["units"].index(named_unit(play, "x"))
+    second = named_unit(play, "second")
+    assert second["from"] >= named_unit(play, "first")["to"]
+    now = grads_after(play, range(second["from"], len(play["backward"])))
+    value = math.sin(1.5) + 1.0
+    assert now[unit] == brief(value * 4.0 * 2.0 * math.exp(1.0))
+    now = grads_after(play, range(len(play["backward"])))
+    slope = 3.0 * math.cos(1.5) * 4.0 * math.exp(1.0)
+    assert now[unit] == brief(value * 8.0 * math.exp(1.0) + slope)
+
+
+def test_playing_boxes_leaves_the_gradients_alone():
+    root = on_two_points()
+    root.backward()
+    before = [node.grad for node in minigrad.trace(root)[0]]
+    boxed(root)
+    assert [node.grad for node in minigrad.trace(root)[0]] == before
+
+
+def test_where_a_play_over_boxes_opens():
+    root = on_two_points()
+    assert ' start="backward"' in view.player_element(root, fold=True, start="backward")
+    with pytest.raises(ValueError, match=r"start=99: give the number of a step, 0 to \d+, or"):
+        view.player_element(root, fold=True, start=99)
+
+
+def test_stale_numbers_in_boxes_are_told():
+    root = on_two_points()
+    assert not any(unit.get("stale") for unit in boxed(root)["units"])
+    next(n for n in minigrad.trace(root)[0] if n.label.endswith("layer0.neuron1.b")).data += 1.0
+    assert named_unit(boxed(root), "MLP")["stale"]
+
+
+def test_large_graphs_are_played_box_by_box():
     x = Value(0.5, label="x")
     y = x
     for _ in range(400):
         y = (y + 1.0).tanh()
     text = play(y).html
     page = check_harmless(text)
-    assert "minigrad-player" not in page.tags
-    assert "1,201 nodes and 1,200 arrows drawn as 13 boxes and 12 arrows at first;" in text
-    assert "A click on a box, or Enter, opens and closes it." in text
+    assert "minigrad-player" in page.tags
+    assert page.play["nodes"] == "1,201"
     assert text.count("data-box=") == 13  # also without a script
-    small = chain_of(100)
-    assert "With limit=201 the page steps through all of it." in play(small).html
-    assert "<minigrad-player" in play(small, limit=201).html
+    assert "levels" not in Page(play(chain_of(100), limit=201).html).play
 
 
 def test_what_does_not_fold_gets_a_still_picture():

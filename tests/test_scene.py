@@ -123,7 +123,11 @@ def test_the_result_is_one_number():
     (unit,) = [unit for unit in scene_of(total).units if unit.op]
     assert (unit.count, unit.data) == (600, (600.5, 600.5))
     total.label = "out"
-    assert [(u.label, u.count) for u in scene_of(total).units if u.op] == [("", 599), ("out", 1)]
+    (unit,) = [unit for unit in scene_of(total).units if unit.op]
+    assert (unit.label, unit.count, unit.data) == ("out", 600, (600.5, 600.5))
+    svg = view.to_svg(total)
+    assert ">out</text>" in svg  # one value, of many additions
+    assert ">+ ×600</text>" in svg
 
 
 @pytest.mark.parametrize("step", [lambda x, y: y - x, lambda x, y: x / y])
@@ -407,7 +411,7 @@ def test_boxes_stand_in_the_order_in_which_they_were_made(target):
     total = loss.cross_entropy([model([1.0, 2.0])], [target])
     folding, _ = folded(topological_order(total), LIMIT)
     for layer, size in (("MLP.layer0", 5), ("MLP.layer1", 4)):
-        units = folding.insides(LIMIT)[layer].units
+        units = folding.insides(LIMIT)[layer].scene.units
         assert [u.label for u in units if u.box] == [f"neuron{k}" for k in range(size)]
 
 
@@ -556,3 +560,141 @@ def test_the_part_of_a_box_that_a_kind_is_in_found_at_once_or_by_climbing():
             assert part_in(k) == tree.part_in(box, k)
             met += part_in(k) is not None
     assert met > len(tree.home)
+
+
+# ---- what strangers write ------------------------------------------------------------------------
+
+
+def numbers(count):
+    return [Value(math.sin(k + 1), label=f"v{k}") for k in range(count)]
+
+
+def shares(xs, power=lambda x: x.exp()):
+    powers = [power(x) for x in xs]
+    total = sum(powers)
+    return [each / total for each in powers]
+
+
+def inverted(xs):
+    powers = [x.exp() for x in xs]
+    inverse = sum(powers) ** -1
+    return [each * inverse for each in powers]
+
+
+def shifted_total(xs):
+    largest = max(xs, key=lambda x: x.data)
+    return sum((x - largest).exp() for x in xs).log() + largest
+
+
+def batch_of_softmaxes(xs):
+    """Each point has another target, so that no two of them are used alike."""
+    rows = [shares([x * k for x in xs]) for k in (1.0, 2.0, 3.0)]
+    return sum(-row[k].log() for k, row in enumerate(rows)) / 3
+
+
+SPELLINGS = [
+    ("softmax", lambda xs: shares(xs)[1].sqrt()),
+    ("softmax", lambda xs: shares(xs, lambda x: (x - 0.7).exp())[1].sqrt()),
+    ("softmax", lambda xs: shares(xs, lambda x: math.e**x)[1].sqrt()),
+    ("softmax", lambda xs: inverted(xs)[1].sqrt()),
+    ("logsumexp", lambda xs: sum(x.exp() for x in xs).log() * 2.0),
+    ("logsumexp", lambda xs: shifted_total(xs) * 2.0),
+    ("cross_entropy", lambda xs: -shares(xs)[2].log() * 2.0),
+    ("cross_entropy", lambda xs: -1 * inverted(xs)[2].log() + 0.5),
+    ("cross_entropy", lambda xs: (shifted_total(xs) - xs[1]) * 0.5),
+    ("cross_entropy", lambda xs: -(xs[1] - sum(x.exp() for x in xs).log()) * 0.5),
+    ("cross_entropy", batch_of_softmaxes),
+    ("mean", lambda xs: (sum(xs) / len(xs)).exp()),
+    ("mean", lambda xs: (1 / len(xs) * sum(x.sin() for x in xs)).exp()),
+    ("mse", lambda xs: sum((x - 0.5) * (x - 0.5) for x in xs) / len(xs)),
+    ("mse", lambda xs: (1 / len(xs)) * sum((0.1 - x) ** 2 for x in xs)),
+    ("dot", lambda xs: sum((x * k for k, x in enumerate(xs, 2)), Value(0.1, label="b")).exp()),
+]
+
+
+@pytest.mark.parametrize(("name", "spelled"), SPELLINGS)
+def test_an_idiom_is_known_however_it_is_spelled(name, spelled):
+    folding, _ = folded(topological_order(spelled(numbers(5))), LIMIT)
+    assert name in {box.name for box in folding.boxes.values()}
+
+
+@pytest.mark.parametrize(
+    ("name", "spelled"),
+    [
+        ("softmax", lambda xs: sum(x.exp() for x in xs) / xs[0].exp()),
+        ("mean", lambda xs: sum(xs) / (len(xs) + 1)),
+        ("mean", lambda xs: len(xs) / sum(xs)),
+        ("mse", lambda xs: sum((x - 0.5) * (x - 0.25) for x in xs) / len(xs)),
+        ("mse", lambda xs: sum((x - 0.5) ** 3 for x in xs) / len(xs)),
+        ("cross_entropy", lambda xs: (sum(x.exp() for x in xs).log() - Value(2.0)) * 0.5),
+    ],
+)
+def test_what_only_looks_like_an_idiom(name, spelled):
+    folding, _ = folded(topological_order(spelled(numbers(5))), LIMIT)
+    assert name not in {box.name for box in folding.boxes.values()}
+
+
+def lstm(steps):
+    p = numbers(12)
+    h = c = Value(0.0)
+    for t in range(steps):
+        x = math.sin(t)
+        gates = [p[k] * x + p[k + 1] * h + p[k + 2] for k in (0, 3, 6, 9)]
+        i, f, o = (gate.sigmoid() for gate in gates[:3])
+        c = f * c + i * gates[3].tanh()
+        h = o * c.tanh()
+    return (h - 0.3) ** 2
+
+
+def gru(steps):
+    p = numbers(9)
+    h = Value(0.1)
+    for t in range(steps):
+        x = math.cos(t)
+        z = (p[0] * x + p[1] * h + p[2]).sigmoid()
+        r = (p[3] * x + p[4] * h + p[5]).sigmoid()
+        h = (1 - z) * (p[6] * x + p[7] * (r * h) + p[8]).tanh() + z * h
+    return h
+
+
+def network(steps):
+    """Three values go from step to step."""
+    w, u = ([numbers(3) for _ in range(3)] for _ in range(2))
+    h = [Value(0.0)] * 3
+    for t in range(steps):
+        x = [math.sin(t + k) for k in range(3)]
+        h = [
+            sum((a * b for a, b in zip([*x, *h], [*w[k], *u[k]], strict=True)), 0.0).tanh()
+            for k in range(3)
+        ]
+    return sum(h)
+
+
+def oscillator(steps):
+    x, v = Value(1.0, label="x"), Value(0.0, label="v")
+    for _ in range(steps):
+        v = v - 0.1 * x
+        x = x + 0.1 * v
+    return x * x
+
+
+@pytest.mark.parametrize("make", [lstm, gru, network, oscillator])
+def test_recurrent_structure_folds_by_step_also_with_several_values_between(make):
+    steps = 18
+    scene = scene_of(make(steps))
+    found = {unit.label for unit in scene.units if unit.label.startswith("step")}
+    # The first and the last may be unlike the others, which do not see where they begin or end.
+    assert steps - 2 <= len(found) <= 2 * steps  # an operation of the next step may come along
+    assert len(scene.everything()) <= LIMIT
+    inside = [unit.count for unit in scene.units if unit.label in found]
+    assert len(set(inside[2:-2])) == 1
+
+
+def test_a_small_recurrent_graph_is_folded_where_its_arrows_would_pass_everything():
+    w, h = Value(0.5, label="w"), Value(0.1, label="h")
+    for t in range(9):
+        h = (w * h + math.sin(t)).tanh().sin()
+    scene = scene_of(h)
+    assert len(topological_order(h)) < LIMIT
+    assert [unit.label for unit in scene.units if unit.box] == [f"step{k + 1}" for k in range(9)]
+    assert scene_of(h, fold=False).is_complete

@@ -68,7 +68,8 @@ class _Runs:
 
 
 def _can_run(node: Any, operand: Any, position: int) -> bool:
-    if operand._code != node._code or any(x.label or x._is_custom for x in (node, operand)):
+    # The last one may have a name, as a loss has: it becomes that of the whole run.
+    if operand._code != node._code or operand.label or node._is_custom or operand._is_custom:
         return False
     if node._code == SUB:  # a loss less its terms
         return position == 0
@@ -213,6 +214,7 @@ def unit_of(results: list[Any], number: int = 1, hidden: int = 0) -> Unit:
         count=number,
         hidden=hidden,
         is_leaf=not first._operands,
+        is_run=number > len(results) == 1,
         is_ordered=bool(first._code)
         and not TABLE[first._code].commutes
         and 2 <= len(first._operands) <= ORDERED,

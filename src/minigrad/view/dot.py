@@ -157,7 +157,8 @@ def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Pictur
         shape = "Mrecord" if unit.box else "record"
         picture.node(f"n{k}", label=_record(unit), shape=shape)
         if unit.op:
-            picture.node(f"n{k}op", label=_quoted(unit.op) + (" …" if unit.hidden else ""))
+            rest = f" {unit.many_operations}".rstrip() + (" …" if unit.hidden else "")
+            picture.node(f"n{k}op", label=_quoted(unit.op) + rest)
             picture.edge(f"n{k}op", f"n{k}")
     for arrow in scene.arrows:
         end = "op" if scene.units[arrow.target].op else ""
@@ -167,7 +168,7 @@ def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Pictur
 
 
 def _record(unit: Unit) -> str:
-    label = _quoted(unit.label) + (f" {unit.many}" if unit.many else "")
+    label = _quoted(unit.label) + f" {unit.many_values}".rstrip()
     if unit.note:
         label += f" | {_quoted(unit.note)}"
     return f"{{ {label} | data {_four(unit.data)} | grad {_four(unit.grad)} }}"

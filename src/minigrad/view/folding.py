@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 from ..core.graph import operands_of
 from ..core.names import plural
@@ -25,6 +26,14 @@ ARROWS = 3  # for each unit of the limit; a fan of thousands is as hard to look 
 PORTS = 12  # of an open box; more of them stand together, by the box that they come from
 PAGE = 4_000  # units, in all the boxes that one page can open
 FAN = 4  # steps that use one leaf; only the first has an arrow, the leaf says how many there are
+
+
+class Level(NamedTuple):
+    """The inside of a box: its scene has a unit for each port, then one for each part."""
+
+    scene: Scene
+    ports: list[list[int]]  # the kinds outside that each stands for
+    parts: list[Part]
 
 
 class Folding:
@@ -71,13 +80,19 @@ class Folding:
         """Open boxes from the outside in, all of one depth or none, as long as there is room.
 
         Boxes that hold no others, as neurons, come last: either all of them are open or none.
+        Steps stay closed, and what stands beside them: that there are so many alike is what there
+        is to see.
         """
         found: set[Box] = set()
-        edge = [box for box in self.tree.root.boxes if box.boxes]
+        edge = [box for box in self.tree.root.boxes if box.boxes and not _is_one_step(box)]
         while edge and self.fits(found | set(edge), limit):
             found.update(edge)
-            edge = [inner for box in edge for inner in box.boxes if inner.boxes]
-        rest = {box for box in self.boxes.values() if box.parent in {self.tree.root, *found}}
+            inside = [inner for box in edge for inner in box.boxes if inner.boxes]
+            edge = [box for box in inside if not _is_one_step(box)]
+        seen = {self.tree.root, *found}
+        rest = {box for box in self.boxes.values() if box.parent in seen}
+        if any(map(_is_one_step, rest)):
+            return found
         return found | rest if self.fits(found | rest, limit) else found
 
     def fits(self, is_open: set[Box], limit: int | None) -> bool:
@@ -100,10 +115,10 @@ class Folding:
         for box in self.tree.root.inside():
             found += max(0, len(box.kinds) + len(box.boxes) - limit)
             if sum(len(self.kinds.operands[k]) for k in box.all_kinds()) > ARROWS * limit:
-                found += max(0, len(self._level(box, set()).arrows) - ARROWS * limit)
+                found += max(0, len(self._level(box, set()).scene.arrows) - ARROWS * limit)
         return found
 
-    def insides(self, most: int) -> dict[str, Scene]:
+    def insides(self, most: int) -> dict[str, Level]:
         """Return the inside of each box with all boxes in it closed, by id; "" is the whole.
 
         Boxes with more than `most` parts, and small ones beyond `PAGE` in all, are left out.
@@ -123,7 +138,7 @@ class Folding:
     def scene(self, is_open: set[Box], *, is_flat: bool = False) -> Scene:
         """Draw the graph with these boxes open, if those around them are."""
         is_open = {box for box in is_open if all(b in is_open for b in box.outwards() if b.parent)}
-        found = self._flat(is_open) if is_flat else self._level(self.tree.root, is_open)
+        found = self._flat(is_open) if is_flat else self._level(self.tree.root, is_open).scene
         nodes, edges = self.size
         boxes, arrows = len(found.everything()), _arrows_of(found)
         if any(unit.box for unit in found.everything()):
@@ -138,7 +153,7 @@ class Folding:
         name = result.label or result.op
         return Scene(found.units, found.arrows, notice, name, is_complete=False)
 
-    def _level(self, box: Box, is_open: set[Box]) -> Scene:
+    def _level(self, box: Box, is_open: set[Box]) -> Level:
         """Draw the parts of a box, each as one."""
         parts = self.tree.in_order(box)
         place = {_key(part): n for n, part in enumerate(parts)}
@@ -155,28 +170,28 @@ class Folding:
                         coming.setdefault(source, []).append((n, slot))
                     elif place[_key(inner)] != n:
                         links[place[_key(inner)], n, slot] = None
-        ports, arrivals = self._ports(box, coming)
-        units = [*ports, *(self._unit(part, is_open) for part in parts)]
+        groups = self._ports(box, coming)
+        arrivals = {
+            (port, target + len(groups), slot): None
+            for port, kinds in enumerate(groups)
+            for k in kinds
+            for target, slot in coming[k]
+        }
+        units = [self._port(box, kinds) for kinds in groups]
+        units += [self._unit(part, is_open) for part in parts]
         arrows = [Arrow(*link) for link in arrivals]
-        arrows += [Arrow(s + len(ports), t + len(ports), p) for s, t, p in links]
-        return _without_fans(units, arrows, parts)
+        arrows += [Arrow(s + len(groups), t + len(groups), p) for s, t, p in links]
+        return Level(_without_fans(units, arrows, parts), groups, parts)
 
-    def _ports(
-        self, box: Box, coming: dict[int, list[tuple[int, int]]]
-    ) -> tuple[list[Unit], list[tuple[int, int, int]]]:
-        """Make the ports of a box, and the arrows from them."""
-        groups: dict[int, list[int]] = {k: [k] for k in coming}
-        if len(coming) > PORTS:
-            groups = {}
-            for k in coming:
-                groups.setdefault(_key(self._foreign(box, k)), []).append(k)
-        ports: list[Unit] = []
-        arrows: dict[tuple[int, int, int], None] = {}
-        for kinds in groups.values():
-            for target, slot in [use for k in kinds for use in coming[k]]:
-                arrows[len(ports), target + len(groups), slot] = None
-            ports.append(self._port(box, kinds))
-        return ports, list(arrows)
+    def _ports(self, box: Box, coming: Iterable[int]) -> list[list[int]]:
+        """Put what comes from outside into ports: a kind each, or all of a box together."""
+        kinds = list(coming)
+        if len(kinds) <= PORTS:
+            return [[k] for k in kinds]
+        groups: dict[int, list[int]] = {}
+        for k in kinds:
+            groups.setdefault(_key(self._foreign(box, k)), []).append(k)
+        return list(groups.values())
 
     def _foreign(self, box: Box, k: int) -> Part:
         """Return what a kind outside the box is part of, as seen from there."""
@@ -202,16 +217,7 @@ class Folding:
         if isinstance(part, int):
             return self.kinds.unit(part)
         inside = part.all_kinds()
-        members = set(inside)
-        last = len(self.kinds.members) - 1
-        results = [
-            k
-            for k in inside
-            if not self.tree.is_leaf(k) and any(user not in members for user in self.tree.users[k])
-        ]
-        if last in members:
-            results = [last]
-        nodes = [node for k in results for node in self.kinds.results[k]]
+        nodes = [node for k in self.results(part) for node in self.kinds.results[k]]
         number = sum(len(self.kinds.members[k]) for k in inside)
         return Unit(
             label=part.title,
@@ -222,8 +228,21 @@ class Folding:
             box=part.id,
             times=part.times,
             note=plural(number, "node"),
-            inside=self._level(part, is_open) if part in is_open else None,
+            inside=self._level(part, is_open).scene if part in is_open else None,
         )
+
+    def results(self, box: Box) -> list[int]:
+        """Return the kinds of a box whose numbers are its own: those that are used outside."""
+        inside = box.all_kinds()
+        members = set(inside)
+        last = len(self.kinds.members) - 1
+        if last in members:
+            return [last]
+        return [
+            k
+            for k in inside
+            if not self.tree.is_leaf(k) and any(user not in members for user in self.tree.users[k])
+        ]
 
     def _flat(self, is_open: set[Box]) -> Scene:
         """Draw each kind, or the outermost closed box that it is in."""
@@ -266,6 +285,11 @@ def _without_fans(units: list[Unit], arrows: list[Arrow], parts: list[Part]) -> 
             gone.update(found[1:])
             units[source] = replace(units[source], note=f"in {len(found)} steps")
     return Scene(tuple(units), tuple(arrow for n, arrow in enumerate(arrows) if n not in gone))
+
+
+def _is_one_step(box: Box) -> bool:
+    """Whether it is a step, and not many of them."""
+    return box.is_step and not any(inner.is_step for inner in box.boxes)
 
 
 def _is_step(part: Part) -> bool:

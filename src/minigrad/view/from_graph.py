@@ -24,6 +24,7 @@ LIMIT = 80  # units; with more of them one looks at a pattern, not at a computat
 WALK = 100_000  # nodes; boxes are not looked for in more than that
 CHECKED = 500  # nodes; of more than that nobody recomputes the numbers by eye
 FAN = 12  # operands that a unit of a picture that is cut shows at most
+FAR = 24  # layers from the first use of a leaf to its last: a weight that every step uses
 
 Fold = bool | Iterable[str] | None
 
@@ -72,13 +73,29 @@ def drawing_of(
     arrows = sum(len(operands_of(node)) for node in order)
     is_small = limit is None or (len(order) <= limit and arrows <= ARROWS * limit)
     if is_small and not asks:
-        return _whole(order)
+        steps = folded(order, limit) if fold is None and _reaches_far(order) else None
+        if steps is None or not any(box.is_step for box in steps[0].boxes.values()):
+            return _whole(order)
+        return steps[0], set()
     if fold is not False or names:
         folding, is_open = folded(order, limit)
         is_open = _chosen(folding, is_open, closed, names, is_small)
         if asks or folding.fits(is_open, limit):
             return folding, is_open
     return _cut(near[:limit], f"{plural(len(order), 'node')} and {plural(arrows, 'arrow')}")
+
+
+def _reaches_far(order: list[Any]) -> bool:
+    """Whether a leaf is used again and again in depth, so that its arrows pass everything else."""
+    depth: dict[int, int] = {}
+    first: dict[int, int] = {}
+    for node in order:
+        operands = operands_of(node)
+        at = depth[id(node)] = 1 + max((depth[id(x)] for x in operands), default=-1)
+        for x in operands:
+            if not depth[id(x)] and at - first.setdefault(id(x), at) > FAR:
+                return True
+    return False
 
 
 def folded(order: list[Any], limit: int | None) -> tuple[Folding, set[Box]]:

@@ -42,12 +42,23 @@ class Unit:
     note: str = ""  # something to know besides
     inside: Scene | None = None  # of a box that is open
     is_port: bool = False  # stands for something outside the box that this is in
+    is_run: bool = False  # several operations with one result: a + b + c
 
     @property
     def many(self) -> str:
         """Say how many alike it stands for: ×4."""
         number = self.times if self.box else self.count
         return f"×{number:,}" if number > 1 else ""
+
+    @property
+    def many_values(self) -> str:
+        """The same, to stand beside the label, where there are many values."""
+        return "" if self.is_run else self.many
+
+    @property
+    def many_operations(self) -> str:
+        """The same, to stand beside the operation, where that is done many times for one value."""
+        return self.many if self.is_run else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,26 @@
 """Steps: what repeats in depth, each inside the next, as in a recurrent network or a long chain.
 
-Between two steps there is one value through which everything goes: h1, h2, h3. These values are the
-ones that the way from the result to the deepest operation cannot avoid (its dominators). Along them
-the operations repeat with a period, and each period is a step. Very many steps are put into boxes
-of boxes, so that no box holds more than one can look at.
+Often there is one value between two steps through which everything goes: h1, h2, h3. These values
+are the ones that the way from the result to the deepest operation cannot avoid (its dominators).
+Along them the operations repeat with a period, and each period is a step.
+
+Where several values go from step to step, as h and c of an LSTM or the vector h of a network, there
+is no such value. But if each part stands in a layer, as in a drawing, what the layers hold repeats
+with a period, and so many layers are a step. Edges lead from layer to layer, so that steps cut from
+them have no cycles.
+
+Very many steps are put into boxes of boxes, so that no box holds more than one can look at.
 
 Start at `find_steps`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 
 from .boxes import Box, Part, Tree
+from .layout.ranks import assign
 
 LEAST = 4  # steps; fewer are drawn as they are
 ROW = 32  # steps that stand in one box
@@ -38,10 +46,42 @@ def find_steps(tree: Tree) -> None:
     looks = [_look(tree, parts[n], operands[n]) for n in spine]
     start, period, times = _longest_period(looks)
     if times < LEAST:
+        _cut_layers(tree, parts, operands)
         return
     heads = [spine[start + period * k] for k in range(times)]
     beyond = spine[start + period * times] if start + period * times < len(spine) else None
     _wrap_steps(tree, parts, parent, heads, beyond)
+    tree.settle()
+
+
+def _cut_layers(tree: Tree, parts: list[Part], operands: list[list[int]]) -> None:
+    """Make a step of so many layers as the period is of what the layers hold."""
+    edges = [(m, n) for n, found in enumerate(operands) for m in found if operands[m]]
+    worked = [n for n, found in enumerate(operands) if found]
+    place = {n: k for k, n in enumerate(worked)}
+    layer_of = assign(len(worked), [(place[m], place[n]) for m, n in edges])
+    layers: list[list[int]] = [[] for _ in range(max(layer_of, default=-1) + 1)]
+    for n, layer in zip(worked, layer_of, strict=True):
+        layers[layer].append(n)
+    looks: list[Hashable] = [
+        frozenset(Counter(_look(tree, parts[n], operands[n]) for n in layer).items())
+        for layer in reversed(layers)
+    ]
+    start, period, times = _longest_period(looks)
+    if times < LEAST or times * period * 2 < len(layers):
+        return  # something in it repeats, and it is not what it is
+    end = len(layers) - start
+    contents = [
+        [parts[n] for layer in layers[end - period * (k + 1) : end - period * k] for n in layer]
+        for k in range(times)
+    ]
+    if min(map(len, contents)) <= 1:
+        return
+    _box_steps(tree, contents)
+    # The first step is often not quite like the others: it begins with numbers.
+    before = [parts[n] for layer in layers[: end - period * times] for n in layer]
+    if len(before) > 1 and end - period * times <= 2 * period:
+        tree.wrap("start", before).is_step = True
     tree.settle()
 
 
@@ -153,9 +193,14 @@ def _wrap_steps(
             number[n] = number[parent[n]]
         if 0 <= number[n] < len(heads):
             contents[number[n]].append(parts[n])
+    _box_steps(tree, [content[::-1] for content in contents])
+
+
+def _box_steps(tree: Tree, contents: list[list[Part]]) -> None:
+    """Make a box of each content, the last step first, and boxes of boxes if there are many."""
     boxes: list[Part] = []
     for k, content in enumerate(reversed(contents)):  # the first step is the deepest
-        boxes.append(_step(tree, f"step{k + 1}", content[::-1]))
+        boxes.append(_step(tree, f"step{k + 1}", content))
     first = [k + 1 for k in range(len(boxes))]
     last = first[:]
     while len(boxes) > ROW:

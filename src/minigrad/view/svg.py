@@ -10,6 +10,7 @@ Start at `svg_of`; `_Box` knows how large a unit is.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
@@ -65,8 +66,8 @@ class _Box:
     ) -> None:
         self.unit, self.is_flat = unit, is_flat
         label = short(unit.label)  # the rest of it is in the tooltip
-        if unit.many:
-            label = f"{label} {unit.many}".lstrip()
+        if unit.many_values:
+            label = f"{label} {unit.many_values}".lstrip()
         if unit.note:
             label = f"{label} · {unit.note}".lstrip(" ·")
         texts = {"text": label, "data": f"data {unit.data}", "grad": f"grad {unit.grad}"}
@@ -83,7 +84,8 @@ class _Box:
         else:
             self.cell_sizes = [(max(across), HEIGHT - 4)] * len(across)
             self.box = (max(across), (HEIGHT - 4) * len(across))
-        self.op = short(unit.op) + (" …" if unit.hidden else "")
+        many = f" {unit.many_operations}".rstrip()
+        self.op = short(unit.op) + many + (" …" if unit.hidden else "")
         self.op_size = (0.0, 0.0)
         if self.op:
             along = max(HEIGHT, PORT_GAP * (operands - 1) + 18)
@@ -148,13 +150,13 @@ class _Port:
 class _Closed:
     """A box that stands for a part of the graph: its name, how much is in it, its result."""
 
-    def __init__(self, unit: Unit, operands: int) -> None:
+    def __init__(self, unit: Unit, operands: int, widths: tuple[int, int] = (0, 0)) -> None:
         self.unit, self.is_flat = unit, True
         title = f"▸ {short(unit.label)} {unit.many}".rstrip()
         texts = {"text": title, "note": unit.note}
         texts |= {"data": f"data {unit.data}", "grad": f"grad {unit.grad}"}
         self.texts = texts
-        width = max(map(width_of, texts.values())) * COLUMN + 2 * PADDING
+        width = max(*map(width_of, texts.values()), *widths) * COLUMN + 2 * PADDING
         self.size = (width, max(LINE * len(texts) + 8, PORT_GAP * (operands - 1) + 18))
 
     def draw(self) -> list[str]:
@@ -227,12 +229,13 @@ def title_of(unit: Unit) -> str:
     return " ".join(filter(None, ["▾", short(unit.label), unit.many, "·", unit.note]))
 
 
-def level_of(scene: Scene, rankdir: str) -> str:
-    """Draw a scene for a page in which boxes can be opened."""
-    drawing = _Drawing(scene, rankdir)
+def level_of(scene: Scene, rankdir: str, widths: Sequence[tuple[int, int]] = ()) -> str:
+    """Draw a scene for a page in which boxes can be opened; `widths` are those of `svg_of`."""
+    drawing = _Drawing(scene, rankdir, widths)
     size = f"0 0 {_n(drawing.plan.width)} {_n(drawing.plan.height)}"
     parts = drawing.draw(is_live=False, is_level=True)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}"><g class="mg-level">'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" '
+    head += f'font-family="{FONT}"><g class="mg-level">'
     return "\n".join([head, *parts, "</g></svg>"])
 
 
@@ -247,7 +250,7 @@ def _box_of(unit: Unit, operands: int, rankdir: str, widths: tuple[int, int]) ->
     if unit.inside is not None:
         return _Frame(unit, rankdir)
     if unit.box:
-        return _Closed(unit, operands)
+        return _Closed(unit, operands, widths)
     return _Box(unit, operands, rankdir != "TB", widths)
 
 
@@ -290,6 +293,13 @@ def svg_of(
         "</svg>\n",
     ]
     return "\n".join(parts)
+
+
+def size_of(svg: str) -> tuple[float, float]:
+    """Return the width and the height of a drawing of ours."""
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert found is not None
+    return float(found[1]), float(found[2])
 
 
 def _arrows(

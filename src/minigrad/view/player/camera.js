@@ -2,13 +2,14 @@
 // a finger, a trackpad and a scroll bar work as everywhere; this adds zoom and dragging.
 
 const READABLE = 0.8; // of its size: a picture that would have to be smaller is scrolled instead
+const SMALLEST = 0.5; // the same on a phone, which is held close, and where a second direction to scroll is worse
 const LARGEST = 2.4; // a small picture is made so large, no larger
 const FARTHEST = [0.05, 6]; // by hand
 const ZOOM = 1.25; // one press of a button or a key
 const MARGIN = 24; // px around what is kept in sight
 const TALLEST = 0.72; // of the window, where the player does not fill it
 
-function cameraOf(stage, isFilling, signal) {
+function cameraOf(stage, isFilling, signal, readable = READABLE) {
   let svg = null;
   let [width, height, scale] = [1, 1, 1];
   let mode = "auto"; // "auto": readable; "whole": all of it; "free": as somebody wants it
@@ -27,9 +28,11 @@ function cameraOf(stage, isFilling, signal) {
 
   function fit() {
     if (!svg || mode === "free") return;
-    const whole = Math.min(LARGEST, ...fitting());
-    const scrolled = Math.min(1, Math.max(READABLE, ...fitting())); // it fits one way only
-    resize(mode === "whole" || whole >= READABLE ? whole : scrolled);
+    const [across, down] = fitting();
+    const whole = Math.min(LARGEST, across, down);
+    const oneWay = stage.clientWidth < NARROW ? [SMALLEST, across] : [readable, across, down];
+    const scrolled = Math.min(1, Math.max(...oneWay)); // it fits one way only
+    resize(mode === "whole" || whole >= readable ? whole : scrolled);
     keep(inSight);
   }
 
@@ -82,6 +85,10 @@ function cameraOf(stage, isFilling, signal) {
     keep,
     enlarge: () => zoom(ZOOM),
     reduce: () => zoom(1 / ZOOM),
+    grow() { // the picture has another size, and the same scale
+      [width, height] = [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height];
+      resize(scale);
+    },
     whole() {
       mode = mode === "whole" ? "auto" : "whole";
       fit();

@@ -2,7 +2,8 @@
 // that there is something to see without a script, and the play as JSON.
 //
 //   start, fault   where it opens; `#step=12&fault=overwrite` in the address comes before them, with
-//                  an id in front of each, `#id.step=12`, if the element has one
+//                  an id in front of each, `#id.step=12`, if the element has one; `open` in it are
+//                  the boxes that are open
 //   compact, fill  less around the picture; fills its element instead of growing with the picture
 //   takes-focus    has the keys at once, where it is the page's only business
 //   lang           "es" for Spanish, also on an element around it; data-theme: "dark" or "light" too
@@ -51,7 +52,7 @@ class MinigradPlayer extends HTMLElement {
     const given = JSON.parse(payload.textContent);
     const svg = this.querySelector("svg");
     svg?.remove(); // the player shows it, or another
-    if (svg) given.pictures[svg.dataset.rankdir] = svg;
+    if (svg && given.pictures) given.pictures[svg.dataset.rankdir] = svg;
     return given;
   }
 
@@ -63,7 +64,8 @@ class MinigradPlayer extends HTMLElement {
     const fault = asked.fault ?? this.getAttribute("fault") ?? "";
     // A frame without an address of its own, as in a notebook, has no links to offer.
     const link = location.protocol === "about:" ? null : (...place) => this.#address(...place);
-    this.player = mount(this, { lang, start, fault, link, fill: this.hasAttribute("fill"), ...given });
+    const open = asked.open && { open: asked.open, asked: true };
+    this.player = mount(this, { lang, start, fault, link, fill: this.hasAttribute("fill"), ...given, ...open });
     const main = this.shadowRoot.querySelector("main");
     if (this.hasAttribute("takes-focus") && window === window.parent) main.focus({ preventScroll: true });
   }
@@ -72,9 +74,10 @@ class MinigradPlayer extends HTMLElement {
 
   #key = (name) => (this.id ? `${this.id}.${name}` : name);
 
-  #address(frame, fault) {
+  #address(frame, fault, open) {
     const place = new URLSearchParams([[this.#key("step"), frame]]);
     if (fault) place.set(this.#key("fault"), fault);
+    for (const box of open ? ["", ...open] : []) place.append(this.#key("open"), box);
     return `#${place}`;
   }
 
@@ -82,12 +85,13 @@ class MinigradPlayer extends HTMLElement {
     const place = new URLSearchParams(location.hash.slice(1));
     const frame = place.get(this.#key("step"));
     if (frame === null || !/^\d+$/.test(frame)) return {};
-    return { frame: Number(frame), fault: place.get(this.#key("fault")) ?? "" };
+    const open = place.has(this.#key("open")) ? place.getAll(this.#key("open")).filter(Boolean) : undefined;
+    return { frame: Number(frame), fault: place.get(this.#key("fault")) ?? "", open };
   }
 
   #follow() {
-    const { frame, fault } = this.#asked();
-    if (frame !== undefined) this.player?.go(frame, fault);
+    const { frame, fault, open } = this.#asked();
+    if (frame !== undefined) this.player?.go(frame, fault, open);
   }
 }
 

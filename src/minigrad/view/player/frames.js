@@ -39,7 +39,7 @@ function timeline(play, run) {
 }
 
 function frameOf(kind, rest = {}) {
-  return { kind, phase: kind, units: [], target: null, arrows: [], changes: [], ...rest };
+  return { kind, phase: kind, units: [], targets: [], arrows: [], changes: [], ...rest };
 }
 
 function forwardFrame([unit, head, text], into) {
@@ -77,7 +77,7 @@ function backwardFrame(play, row, grads, taken, set) {
   };
   taken.add(arrow);
   const changes = [set(operand, after, right || undefined)];
-  return frameOf("backward", { units: [node], target: operand, arrows: [arrow], changes, ...told });
+  return frameOf("backward", { units: [node], targets: [operand], arrows: [arrow], changes, ...told });
 }
 
 // What each field reads when, which fields each frame touches, and when each arrow is first gone
@@ -90,7 +90,8 @@ function indexed(play, frames) {
   const passed = new Map();
   frames.forEach((frame, k) => {
     for (const { key, text, right } of frame.changes) history[key].push({ frame: k, text, right });
-    if (frame.kind === "backward" && !passed.has(frame.arrows[0])) passed.set(frame.arrows[0], k);
+    if (frame.phase !== "backward") return;
+    for (const arrow of frame.arrows) if (!passed.has(arrow)) passed.set(arrow, k);
   });
   return { frames, history, passed };
 }
@@ -118,25 +119,33 @@ function caption(play, frame, say, isAsked) {
     }
     case "backward":
       return backwardCaption(play, frame, say, isAsked);
+    case "forward box":
+    case "backward box":
+      return boxCaption(play, frame, say, isAsked);
     case "end": {
       const list = frame.wrong.map(([k, text, right]) => ownerOf(play.units[k]) + ` ${text}${unlike(right)}`);
       if (list.length) return { title: say("wrong title"), text: list.join(", ") };
       const key = frame.survived ? "survived" : "end";
-      return { title: say(`${key} title`), text: say(`${key} text`) };
+      return { title: say(`${key} title`), text: say(play.levels ? "boxes text" : `${key} text`) };
     }
     default: // start, again, kept
       return {
         title: say(`${frame.kind} title`),
         text: say(`${frame.kind} text`),
-        note: play.units.some(({ stale }) => stale) ? say("stale some") : undefined,
+        note: startNote(play, say),
       };
   }
+}
+
+function startNote(play, say) {
+  if (play.units.some(({ stale }) => stale)) return say("stale some");
+  return play.levels ? say("boxes note", play) : undefined;
 }
 
 const unlike = (right) => (right === undefined ? "" : ` ≠ ${right}`);
 
 function backwardCaption(play, frame, say, isAsked) {
-  const [node, operand] = [play.units[frame.units[0]], play.units[frame.target]];
+  const [node, operand] = [play.units[frame.units[0]], play.units[frame.targets[0]]];
   const grad = `${ownerOf(operand)}.grad`;
   const secret = (text) => (isAsked ? "?" : text);
   const sum = `${grad}: ${frame.before} + ${secret(bracketed(frame.contribution))} = ${secret(frame.after)}`;

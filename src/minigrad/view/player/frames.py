@@ -77,14 +77,19 @@ def frame_at(play: Play, start: int | str) -> int:
     backward = len(play["forward"]) + 1
     end = backward + len(play["runs"][0]["rows"]) + 1
     named = {"forward": min(1, backward), "backward": backward, "end": end}
-    if isinstance(start, str) and start in named:
-        return named[start]
-    if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start <= end:
-        raise ValueError(
-            f"start={start!r}: give the number of a step, 0 to {end}, or 'forward', 'backward' or "
-            "'end'."
-        )
-    return start
+    start = check_start(start, end)
+    return named[start] if isinstance(start, str) else start
+
+
+def check_start(start: int | str, end: int) -> int | str:
+    """Refuse what is no frame, of which `end` is the last."""
+    is_number = isinstance(start, int) and not isinstance(start, bool)
+    if start in ("forward", "backward", "end") or (is_number and 0 <= int(start) <= end):
+        return start
+    raise ValueError(
+        f"start={start!r}: give the number of a step, 0 to {end}, or 'forward', 'backward' or "
+        "'end'."
+    )
 
 
 class _Arrows:

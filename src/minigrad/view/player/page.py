@@ -20,19 +20,24 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from ...calculus.faults import FAULTS
 from ...calculus.words import FAULTS_IN_SPANISH
+from ..folding import Level
 from ..layout import in_layers
 from ..scene import Scene
-from ..svg import DARK, DARK_FOLD, level_of, svg_of
-from .frames import Play, frame_at, widths_of
+from ..svg import DARK, DARK_FOLD, level_of, size_of, svg_of
+from .folded import last_frame, widths_in
+from .frames import Play, check_start, frame_at, widths_of
 
 _FOLDER = Path(__file__).parent
-# The parts of the player, in an order in which each finds what it needs above it.
-_PARTS = ("frames", "picture", "camera", "predict", "paths", "markup", "player", "element")
+# The parts of the player, in an order in which each finds what it needs above it. Those about boxes
+# are left out where there are none.
+_BOXES = ("level", "boxes")
+_PARTS = ("frames", "picture", "camera", "predict", "paths", "markup", *_BOXES, "player", "element")
 _THEMES = ("auto", "light", "dark")
+PHONE = 640.0  # px of a picture, which a phone shows at six tenths of its size
 
 _PAGE = Template("""<!doctype html>
 <html lang="$lang"$theme>
@@ -58,8 +63,8 @@ _STILL = Template("""<main class="still">
 <h1>$title = $value</h1>
 <p>$words</p>
 <div>
-$picture</div>$payload
-</main>$script""")
+$picture</div>
+</main>""")
 
 
 class Options(TypedDict, total=False):
@@ -81,22 +86,24 @@ def words() -> dict[str, dict[str, str]]:
 
 
 @cache
-def script() -> str:
+def script(has_boxes: bool = True) -> str:
     """Return the player as one JavaScript module, which also defines <minigrad-player>."""
-    themed = DARK.partition("{")[2].rpartition("}")[0]  # for a theme as well as for a scheme
+    dark = [DARK, *([DARK_FOLD] if has_boxes else [])]  # for a theme as well as for a scheme
+    themed = "".join(each.partition("{")[2].rpartition("}")[0] for each in dark)
     style = (
         _bare(_read("player.css"))
         + f'@media screen {{ :where([data-theme="dark"]) {{ {themed} }} }}\n'
     )
     constants = {"STYLE": style, "WORDS": words()}
     parts = [f"const {name} = {_inert(constant)};\n" for name, constant in constants.items()]
-    return "".join(parts + [_bare(_read(f"{part}.js")) for part in _PARTS])
+    used = [part for part in _PARTS if has_boxes or part not in _BOXES]
+    return "".join(parts + [_bare(_read(f"{part}.js")) for part in used])
 
 
 @cache
-def script_hash() -> str:
+def script_hash(has_boxes: bool = True) -> str:
     """Return the hash by which a policy allows the player's script."""
-    return _hash(script())
+    return _hash(script(has_boxes))
 
 
 def check_options(options: Options, what: str, own: Sequence[str]) -> None:
@@ -126,22 +133,60 @@ def pictures_of(scene: Scene, play: Play, rankdir: str) -> dict[str, str]:
     }
 
 
-def payload_of(play: Play, pictures: dict[str, str]) -> dict[str, Any]:
-    """Return what `mount` shows, as JSON can hold it."""
-    return {"play": play, "pictures": {way: _packed(each) for way, each in pictures.items()}}
+class Folded(NamedTuple):
+    """A graph that is played box by box."""
+
+    scene: Scene
+    play: Play
+    levels: Mapping[str, Level]
+    is_open: Sequence[str]  # the boxes that are open at first, by id
+    is_asked: bool  # whether somebody wants these, so that they stay open where there is no room
+    rankdir: str
 
 
-def element_of(
-    scene: Scene, play: Play, rankdir: str, options: Options, **attributes: str | bool
-) -> str:
+class Whole(NamedTuple):
+    """A graph that is played node by node."""
+
+    scene: Scene
+    play: Play
+    pictures: Mapping[str, str]  # by direction
+    narrow: Folded | None = None  # what is played instead where the picture is too wide
+
+
+Shown = Whole | Folded
+
+
+def is_wide(pictures: Mapping[str, str]) -> bool:
+    """Whether the picture from top to bottom is wider than a phone can show it."""
+    return "TB" in pictures and size_of(pictures["TB"])[0] > PHONE
+
+
+def payload_of(shown: Shown, besides: str = "") -> dict[str, Any]:
+    """Return what `mount` shows, as JSON can hold it, less the picture that is there `besides`."""
+    play = shown.play
+    if isinstance(shown, Folded):
+        widths = {level: widths_in(play, level) for level in shown.levels}
+        drawn = fold_payload(shown.levels, shown.is_open, shown.rankdir, widths)
+        return {"play": play, **drawn, "asked": shown.is_asked}
+    packed = {way: _packed(each) for way, each in shown.pictures.items() if way != besides}
+    narrow = {"narrow": payload_of(shown.narrow)} if shown.narrow else {}
+    return {"play": play, "pictures": packed, **narrow}
+
+
+def element_of(shown: Shown, options: Options, **attributes: str | bool) -> str:
     """Make a <minigrad-player>: it holds its picture, which is there without the script, too."""
-    pictures = pictures_of(scene, play, rankdir)
-    shown = next(iter(pictures))
-    picture = pictures.pop(shown)
+    scene, play, start = shown.scene, shown.play, options.get("start", 0)
+    if isinstance(shown, Folded):
+        way = "LR" if shown.rankdir == "auto" else shown.rankdir
+        picture = svg_of(replace(scene, notice=""), way, has_style=False)
+        start = check_start(start, last_frame(play, shown.is_open))
+    else:
+        way, picture = next(iter(shown.pictures.items()))
+        start = frame_at(play, start)
     theme = options.get("theme", "auto")
     given: dict[str, str | bool] = {
         **attributes,
-        "start": str(frame_at(play, options.get("start", 0))),
+        "start": str(start),
         "fault": options.get("fault", ""),
         "lang": options.get("lang", "en"),
         "data-theme": "" if theme == "auto" else theme,
@@ -149,30 +194,29 @@ def element_of(
     }
     return _ELEMENT.substitute(
         attributes="".join(_attribute(name, value) for name, value in given.items() if value),
-        picture=picture.replace("<svg ", f'<svg data-rankdir="{shown}" ', 1),
-        payload=_inert(payload_of(play, pictures)),
+        picture=picture.replace("<svg ", f'<svg data-rankdir="{way}" ', 1),
+        payload=_inert(payload_of(shown, way)),
     )
 
 
-def page_of(shown: Sequence[tuple[Scene, Play]], rankdir: str, options: Options) -> str:
+def page_of(shown: Sequence[Shown], options: Options) -> str:
     """Make a page with a player for each: one fills the window, several stand below each other."""
     if len(shown) == 1:
         rests: list[dict[str, str | bool]] = [{"fill": True, "takes-focus": True}]
     else:
         rests = [{"id": f"player-{k + 1}"} for k in range(len(shown))]
-    elements = [
-        element_of(scene, play, rankdir, options, **rest)
-        for (scene, play), rest in zip(shown, rests, strict=True)
-    ]
+    elements = [element_of(each, options, **rest) for each, rest in zip(shown, rests, strict=True)]
     language = words()[options.get("lang", "en")]
+    has_boxes = any(isinstance(each, Folded) or each.narrow for each in shown)
     body = [
         *elements,
         f"<noscript><p>{escape(language['still'])}</p></noscript>",
-        f'<script type="module">{script()}</script>',
+        f'<script type="module">{script(has_boxes)}</script>',
     ]
-    title = ", ".join(scene.title for scene, _ in shown)
+    title = ", ".join(each.scene.title for each in shown)
     kind = ' class="one"' if len(shown) == 1 else ""
-    return _page(title, "\n".join(body), f"script-src '{script_hash()}'; ", kind, options)
+    policy = f"script-src '{script_hash(has_boxes)}'; "
+    return _page(title, "\n".join(body), policy, kind, options)
 
 
 def still_page_of(scene: Scene, rankdir: str, options: Options) -> str:
@@ -182,12 +226,22 @@ def still_page_of(scene: Scene, rankdir: str, options: Options) -> str:
 
 
 def fold_payload(
-    levels: Mapping[str, Scene], is_open: Sequence[str], rankdir: str
+    levels: Mapping[str, Level],
+    is_open: Sequence[str],
+    rankdir: str,
+    widths: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> dict[str, Any]:
-    """Return what folded.js opens and closes: the inside of each box, and which are open."""
+    """Return what opens and closes: the inside of each box, and which are open."""
     ways = ("LR", "TB") if rankdir == "auto" else (rankdir,)
     drawn = {
-        way: _packed(json.dumps({box: level_of(each, way) for box, each in levels.items()}))
+        way: _packed(
+            json.dumps(
+                {
+                    box: level_of(each.scene, way, widths[box] if widths else ())
+                    for box, each in levels.items()
+                }
+            )
+        )
         for way in ways
     }
     return {"levels": drawn, "open": list(is_open)}
@@ -195,42 +249,16 @@ def fold_payload(
 
 def fold_script() -> str:
     """Return what opens and closes boxes, as a JavaScript module that exports `Fold`."""
-    return _bare(_read("folded.js")) + "export { Fold };\n"
+    return _bare(_read("level.js")) + _bare(_read("folded.js")) + "export { Fold };\n"
 
 
-def folded_page_of(
-    scene: Scene,
-    levels: Mapping[str, Scene],
-    is_open: Sequence[str],
-    rankdir: str,
-    options: Options,
-    words: str,
-) -> str:
-    """Make a page with a folded picture, the boxes of which can be opened.
-
-    It holds the inside of each box once, drawn with all boxes in it closed.
-    """
-    payload = _inert(fold_payload(levels, is_open, rankdir))
-    code = _bare(_read("folded.js"))
-    body = _still(
-        scene,
-        rankdir,
-        words,
-        f'\n<script type="application/json">{payload}</script>',
-        f'\n<script type="module">{code}</script>',
-    )
-    return _page(scene.title, body, f"script-src '{_hash(code)}'; ", "", options)
-
-
-def _still(scene: Scene, rankdir: str, words: str, payload: str = "", code: str = "") -> str:
+def _still(scene: Scene, rankdir: str, words: str) -> str:
     way = "LR" if rankdir == "auto" else rankdir
     return _STILL.substitute(
         title=escape(scene.title),
         value=escape(str(scene.units[-1].data)),
         words=escape(words),
         picture=svg_of(replace(scene, notice=""), way, has_style=False),
-        payload=payload,
-        script=code,
     )
 
 

@@ -9,9 +9,14 @@ function pathList(find, play, say) {
     find("paths").hidden = unit === null;
     find("invitation").hidden = unit !== null;
     if (unit === null) return;
-    const { grad, count, terms, rest } = play.units[unit];
+    const { grad, data, count, terms, rest, nodes } = play.units[unit];
     const secret = (text) => (isSecret ? "?" : text);
     const name = ownerOf(play.units[unit]);
+    if (!terms) { // of boxes and of nodes that are alike: what is in them
+      const key = nodes === 1 ? "unit head one" : "unit head";
+      find("paths-head").textContent = say(key, { name, nodes, data: secret(data), gradient: secret(grad) });
+      return table.replaceChildren();
+    }
     const key = { 0: "path none", 1: "path head one" }[count] ?? "path head";
     find("paths-head").textContent = say(key, { name, gradient: secret(grad), count });
     const rows = terms.map(([product, path], way) => {

@@ -6,13 +6,20 @@ const TAG = 10.5; // px, the letters of what a wrong grad should be
 const DASH = 9; // px, where several paths share an arrow
 
 function pictureOf(svg, play) {
-  const units = [...svg.querySelectorAll("[data-unit]")];
-  const arrows = [...svg.querySelectorAll("[data-arrow]")];
-  const fields = units.flatMap((unit) => [...unit.querySelectorAll(".mg-data, .mg-grad")]);
+  // By their numbers; of a graph with boxes some are not drawn.
+  const units = [];
+  const arrows = [];
+  const fields = [];
+  for (const unit of svg.querySelectorAll("[data-unit]")) {
+    const k = Number(unit.dataset.unit);
+    units[k] = unit;
+    [fields[2 * k], fields[2 * k + 1]] = unit.querySelectorAll(":scope > :is(.mg-data, .mg-grad)");
+  }
+  for (const arrow of svg.querySelectorAll("[data-arrow]")) arrows[arrow.dataset.arrow] = arrow;
   svg.querySelectorAll(".mg-ways, .mg-tag").forEach((each) => each.remove()); // of another player
   const ways = draw("g", { class: "mg-ways", fill: "none" });
-  arrows[0]?.parentNode.before(ways); // like a marker pen, under the arrows
-  const texts = fields.map(() => ""); // what each field reads
+  svg.querySelector("[data-arrow]")?.parentNode.before(ways); // like a marker pen, under the arrows
+  const texts = []; // what each field reads
   const tags = new Map(); // by unit: what a wrong grad should be
   const isBack = arrows.map((arrow) => arrow.classList.contains("is-back"));
   let lit = [];
@@ -24,16 +31,17 @@ function pictureOf(svg, play) {
     const right = isHidden ? undefined : entry.right;
     const text = `${isGrad ? "grad" : "data"} ${isHidden ? "?" : entry.text}`.trim();
     const reads = text + unlike(right);
-    if (texts[key] === reads) return;
+    if (texts[key] === reads || !fields[key]) return;
     texts[key] = reads;
     fields[key].textContent = text;
     if (isGrad) {
-      condense(fields[key], text, play.units[unit].columns * play.column);
+      if (!play.levels) condense(fields[key], text, play.units[unit].columns * play.column);
       fields[key].classList.toggle("is-wrong", right !== undefined);
       units[unit].classList.toggle("is-wrong", right !== undefined);
       correct(unit, right);
     }
-    const name = `${play.units[unit].name}, ${texts[2 * unit]}, ${texts[2 * unit + 1]}`;
+    const [data, grad] = [texts[2 * unit] ?? "", texts[2 * unit + 1] ?? ""];
+    const name = `${play.units[unit].name}, ${data}, ${grad}`;
     units[unit].setAttribute("aria-label", name);
   }
 
@@ -68,13 +76,14 @@ function pictureOf(svg, play) {
     for (const [element, name] of lit) element.classList.remove(name);
     lit = frame.units.map((k) => [units[k], "is-active"]);
     for (const k of frame.arrows) lit.push([arrows[k], "is-active"]);
-    if (frame.target !== null) lit.push([units[frame.target], "is-target"]);
+    for (const k of frame.targets) lit.push([units[k], "is-target"]);
+    lit = lit.filter(([element]) => element);
     for (const [element, name] of lit) element.classList.add(name);
   }
 
   // An arrow that a gradient has gone along points the way it went.
   function pass(k, isPassed) {
-    if (isBack[k] === isPassed) return;
+    if (Boolean(isBack[k]) === isPassed || !arrows[k]) return;
     isBack[k] = isPassed;
     if (isPassed) turn(arrows[k]);
     arrows[k].classList.toggle("is-back", isPassed);
@@ -96,6 +105,7 @@ function pictureOf(svg, play) {
         reached.add(target);
       }
     }
+    chosen = chosen.filter(Boolean);
     for (const element of chosen) element.classList.add("on-path");
     const sharing = new Map();
     terms.forEach(([, path], way) => {
@@ -119,8 +129,8 @@ function pictureOf(svg, play) {
     for (const path of ways.children) path.classList.toggle("is-faint", way !== null && path.dataset.way !== `${way}`);
   }
 
-  const users = play.units.map(() => []);
-  play.arrows.forEach(([source, target], k) => users[source].push([target, k]));
+  const users = play.levels ? usersInBoxes(play) : play.units.map(() => []);
+  if (!play.levels) play.arrows.forEach(([source, target], k) => users[source].push([target, k]));
   return { svg, units, write, light, pass, choose, single };
 }
 

@@ -8,8 +8,11 @@ const NARROW = 640; // px: a player that is narrower runs from top to bottom
 // Show a player in an element. `given` has
 //   play      what frames.py made
 //   pictures  { LR, TB }, one or both: an SVG element, SVG text, or the same deflated, in base64
+//   levels    the same of a graph with boxes: the inside of each, as JSON, deflated, in base64;
+//             open: the boxes that are open at first; asked: whether they are to stay so
+//   narrow    { play, levels, open } to show instead where there is little room
 //   lang      "en" or "es"; start, fault: where it opens; fill: whether it fills its element
-//   link      a function of (frame, fault) that returns an address for it, or nothing
+//   link      a function of (frame, fault, open boxes) that returns an address for it, or nothing
 //   chosen    a function that hears of the unit whose paths are shown, or of null
 //   moved     a function that hears of the frame and the fault whenever they change
 // `update` shows something else, at the same step and with the same fault if they are there;
@@ -17,16 +20,25 @@ const NARROW = 640; // px: a player that is narrower runs from top to bottom
 export function mount(host, given) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   root.adoptedStyleSheets = [sheet()];
-  let current = open(host, root, given);
+  const fitting = () => (given.narrow && host.clientWidth < NARROW ? { ...given, ...given.narrow } : given);
+  const begin = (rest) => open(host, root, { ...fitting(), ...rest }, turn);
+  let current = begin();
+
+  function turn() { // a phone that is turned: the same pass of another play
+    const { phase } = current.place();
+    current.close();
+    current = begin({ start: phase === "start" ? 0 : phase, fault: "" });
+  }
+
   return {
-    go: (frame, fault) => current.go(frame, fault),
+    go: (frame, fault, open) => current.go(frame, fault, open),
     place: () => current.place(),
     choose: (unit) => current.choose(unit), // show the paths of a unit, or of none
     update(next) {
       const { frame, fault } = current.place();
       current.close();
-      given = { ...given, start: frame, fault, ...next };
-      current = open(host, root, given);
+      given = { ...given, narrow: undefined, start: frame, fault, ...next };
+      current = begin();
     },
     destroy() {
       current.close();
@@ -45,11 +57,13 @@ function sheet() {
   return shared;
 }
 
-function open(host, root, given) {
+function open(host, root, given, turn) {
   const { play } = given;
+  const isNarrow = () => host.clientWidth < NARROW;
+  const wasNarrow = isNarrow();
   const say = speaker(given.lang);
   const template = document.createElement("template");
-  template.innerHTML = markup(say); // constant: no label is in it
+  template.innerHTML = markup(say, Boolean(play.levels)); // constant: no label is in it
   root.replaceChildren(template.content);
   const main = root.querySelector("main");
   const find = (name) => main.querySelector(`[data-player="${name}"]`);
@@ -57,7 +71,7 @@ function open(host, root, given) {
   const { signal } = ending;
   const on = (name, kind, action) => find(name).addEventListener(kind, action, { signal });
   const slider = find("slider");
-  const camera = cameraOf(find("stage"), Boolean(given.fill), signal);
+  const camera = cameraOf(find("stage"), Boolean(given.fill), signal, play.levels && LEAST);
   const prediction = predictionOf(find, say, signal, reveal);
   const list = pathList(find, play, say);
   const runs = new Map(play.runs.map((run) => [run.name, run]));
@@ -68,10 +82,13 @@ function open(host, root, given) {
   let picture = null;
   let direction = "";
   let chosen = null; // the unit whose paths are shown
+  let boxes = null; // the boxes of the picture, if there are any
+  let open = given.open ?? []; // those that are open
 
   function run() {
     if (!timelines.has(state.fault)) {
-      timelines.set(state.fault, timeline(play, runs.get(state.fault)));
+      const made = play.levels ? timelineOfBoxes(play, open) : timeline(play, runs.get(state.fault));
+      timelines.set(state.fault, made);
     }
     return timelines.get(state.fault);
   }
@@ -94,15 +111,14 @@ function open(host, root, given) {
     const touched = new Set();
     for (let k = low; k <= high; k += 1) {
       for (const { key } of frames[k].changes) touched.add(key);
-      if (frames[k].kind !== "backward") continue;
+      if (frames[k].phase !== "backward") continue;
       for (const arrow of frames[k].arrows) picture?.pass(arrow, passed.get(arrow) <= state.frame);
     }
     if (picture) {
       for (const key of touched) write(key);
       picture.light(frame);
       const near = frame.units.length ? frame : frames[Math.min(state.frame + 1, frames.length - 1)];
-      const units = near.target === null ? near.units : [...near.units, near.target];
-      camera.keep(units.map((k) => picture.units[k]));
+      camera.keep([...near.targets, ...near.units].flatMap((k) => picture.units[k] ?? []));
     }
     tell(frame);
     if (isFresh) ask(frame);
@@ -130,7 +146,7 @@ function open(host, root, given) {
     find("count").textContent = `${state.frame} / ${last}`;
     main.dataset.phase = frame.phase;
     main.dataset.kind = frame.wrong?.length ? "wrong" : frame.kind;
-    const address = given.link?.(state.frame, state.fault);
+    const address = given.link?.(state.frame, state.fault, play.levels && open);
     find("link").hidden = !address;
     if (address) find("link").href = address;
     given.moved?.(state.frame, state.fault);
@@ -170,10 +186,19 @@ function open(host, root, given) {
     find("caption").setAttribute("aria-live", live);
   }
 
-  function go(to, fault = state.fault) {
+  function go(to, fault = state.fault, boxesOpen = open) {
     pause();
     if (fault !== state.fault) breakIt(fault);
-    show(to);
+    if (play.levels && boxesOpen.join() !== open.join()) openBoxes(boxesOpen);
+    show(frameNumber(to));
+  }
+
+  // The number of a frame, or the one that a word stands for.
+  function frameNumber(to) {
+    const { frames } = run();
+    if (to === "forward") return 1;
+    if (to === "backward") return frames.findIndex(({ kind }) => kind === "seed");
+    return to === "end" ? frames.length - 1 : Number(to);
   }
 
   // ---- switches --------------------------------------------------------------------------------
@@ -218,13 +243,59 @@ function open(host, root, given) {
     if (survived.children.length) find("fault").append(survived);
   }
 
+  // ---- boxes -----------------------------------------------------------------------------------
+
+  // Somebody pressed a box: `change` opens it in the picture, or closes it.
+  function press(element, change) {
+    pause();
+    const before = run();
+    choose(null);
+    picture.light(frameOf("start"));
+    inPlace(find("stage"), element, () => {
+      change();
+      camera.grow();
+    });
+    opened(boxes.open());
+    state.frame = sameFrame(state.frame, before, run());
+    state.isShown = true;
+    prediction.ask(null);
+    showAll();
+  }
+
+  function opened(now) {
+    open = now;
+    timelines.clear();
+    drawn[direction] = picture = pictureInBoxes();
+  }
+
+  function pictureInBoxes() {
+    numberBoxes(boxes, play);
+    const made = pictureOf(boxes.svg, play);
+    made.units.forEach(follow);
+    return made;
+  }
+
+  // Open just these: a link says which.
+  function openBoxes(wanted) {
+    state.frame = 0;
+    open = wanted;
+    timelines.clear();
+    if (!boxes) return;
+    for (const box of boxes.open().toReversed()) if (!wanted.includes(box)) boxes.toggle(box);
+    for (const box of wanted) if (!boxes.open().includes(box)) boxes.toggle(box);
+    boxes.arrange();
+    camera.grow();
+    opened(boxes.open());
+    showAll();
+  }
+
   // ---- the paths of a variable -----------------------------------------------------------------
 
   function choose(unit) {
     if (unit === chosen || !picture) return;
     chosen = unit;
     given.chosen?.(unit);
-    picture.choose(unit, unit === null ? [] : play.units[unit].terms);
+    picture.choose(unit, unit === null ? [] : play.units[unit].terms ?? []);
     list.show(unit, state.isPredicting);
     find("info").classList.toggle("has-paths", unit !== null);
   }
@@ -234,7 +305,11 @@ function open(host, root, given) {
     list.single(way);
   }
 
+  const followed = new WeakSet();
+
   function follow(unit, k) {
+    if (followed.has(unit)) return;
+    followed.add(unit);
     const listen = (kind, action) => unit.addEventListener(kind, action, { signal });
     listen("pointerenter", () => choose(k));
     listen("focus", () => choose(k));
@@ -276,7 +351,7 @@ function open(host, root, given) {
   };
   const pans = { ArrowLeft: [-80, 0], ArrowRight: [80, 0], ArrowUp: [0, -80], ArrowDown: [0, 80] };
 
-  function press(event) {
+  function pressKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { key, target } = event;
     if (prediction.isGuessing(target)) return; // the box's own business
@@ -289,7 +364,7 @@ function open(host, root, given) {
     if (isControl && [" ", "Enter"].includes(key)) return;
     const hasArrows = target === slider || target.matches("select");
     if (hasArrows && /^(Arrow|Home|End)/.test(key)) return;
-    const isWay = chosen !== null && /^[1-6]$/.test(key) && Number(key) <= play.units[chosen].terms.length;
+    const isWay = chosen !== null && /^[1-6]$/.test(key) && Number(key) <= (play.units[chosen].terms?.length ?? 0);
     const action = isWay ? () => single(Number(key) - 1) : keys[key];
     if (!action) return;
     event.preventDefault();
@@ -306,7 +381,7 @@ function open(host, root, given) {
     });
     on("fault", "change", () => breakIt(find("fault").value));
     on("predict", "change", () => predict(find("predict").checked));
-    main.addEventListener("keydown", press, { signal });
+    main.addEventListener("keydown", pressKey, { signal });
     list.table.addEventListener("pointerover", (event) => {
       const way = event.target.closest("tr").dataset.way;
       if (way !== undefined) single(Number(way));
@@ -317,24 +392,42 @@ function open(host, root, given) {
   // ---- the picture, in the direction that suits the width --------------------------------------
 
   async function turnPicture() {
-    const { pictures } = given;
+    if (given.narrow && isNarrow() !== wasNarrow) return turn();
+    const pictures = given.levels ?? given.pictures;
     const wanted = main.clientWidth < NARROW ? "TB" : "LR";
     const next = pictures[wanted] ? wanted : Object.keys(pictures)[0];
     main.dataset.size = main.clientWidth < NARROW ? "narrow" : "wide";
     if (next === direction) return camera.fit();
     direction = next;
-    const svg = await svgFrom(pictures[next]);
+    if (given.levels) await drawBoxes(next);
+    else await drawWhole(next);
     if (signal.aborted || direction !== next) return;
-    pictures[next] = svg;
+    camera.hold(picture.svg);
+    showAll();
+    main.dataset.ready = "yes";
+  }
+
+  async function drawWhole(next) {
+    const svg = await svgFrom(given.pictures[next]);
+    if (signal.aborted || direction !== next) return;
+    given.pictures[next] = svg;
     choose(null);
     if (!drawn[next]) {
       drawn[next] = pictureOf(svg, play);
       drawn[next].units.forEach(follow);
     }
     picture = drawn[next];
-    camera.hold(svg);
-    showAll();
-    main.dataset.ready = "yes";
+  }
+
+  async function drawBoxes(next) {
+    const texts = await unpacked(given.levels[next]);
+    if (signal.aborted || direction !== next) return;
+    choose(null);
+    const before = run();
+    const room = find("stage").clientWidth;
+    boxes = pictureOfBoxes(texts, next, play, { open, isFixed: given.asked, room, act: press });
+    opened(boxes.open());
+    state.frame = sameFrame(state.frame, before, run());
   }
 
   main.dataset.fault = "";
@@ -342,9 +435,10 @@ function open(host, root, given) {
   find("name").textContent = play.title || say("a number");
   find("value").textContent = ` = ${play.value}`;
   fillFaults();
+  if (play.levels) find("fault").parentNode.hidden = true; // a fault is of single nodes
   wire();
   predict(false);
-  go(Number(given.start ?? 0), given.fault ?? "");
+  go(given.start ?? 0, given.fault ?? "");
   followTheme(host, main, signal);
   turnPicture(); // now: a frame that is out of sight hears of no resizing
   const watcher = new ResizeObserver(() => turnPicture());
@@ -352,7 +446,7 @@ function open(host, root, given) {
   if (given.fill) watcher.observe(find("stage"));
   return {
     go,
-    place: () => ({ frame: state.frame, fault: state.fault }),
+    place: () => ({ frame: state.frame, fault: state.fault, phase: run().frames[state.frame].phase }),
     choose,
     close() {
       ending.abort();
