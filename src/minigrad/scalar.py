@@ -479,6 +479,11 @@ class Value(Node):
         return self._data >= number
 
 
+def add_method(name: str, method: Any) -> None:
+    """Give every Value a method, of a script whose own Value it replaces."""
+    set_in_class(Value, name, method)
+
+
 def engine() -> str:
     """Tell which engine runs: "native", or "pure" for the same source as plain Python."""
     return "native" if cython.compiled else "pure"
@@ -707,10 +712,12 @@ def _number_of(other: Any, symbol: str) -> float:
     """Return the number to compare with, or a stranger that may know how to compare itself."""
     if writebacks:
         flush_writebacks()
+    if type(other) is float:
+        return other
     if isinstance(other, Value):
         value = other
         return value._data
-    if type(other) is not float and type(other) is not int:
+    if type(other) is not int:
         refuse_comparison(other, symbol)
     return other  # type: ignore[no-any-return]
 

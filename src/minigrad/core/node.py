@@ -47,6 +47,10 @@ STAMPS = 2**24  # from here on it begins again; 0 is a node of which nobody know
 _STAMP, _STAMPS = STAMP, STAMPS  # C numbers in the native engine, whose names nobody can import
 
 
+# How a script prints its own Values, while it runs on these; see compat/scripts.py.
+own_texts: dict[str, Callable[[Any], str]] = {}
+
+
 @cython.final
 @cython.cclass
 class Clock:
@@ -409,13 +413,17 @@ class Node:
     # ---- as text and number -----------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"Value(data={self.data})"
+        own = own_texts.get("__repr__")
+        return f"Value(data={self.data})" if own is None else own(self)
+
+    def __str__(self) -> str:
+        return own_texts.get("__str__", repr)(self)
 
     def __dir__(self) -> list[str]:
         return names_of(self)
 
     def __format__(self, spec: str) -> str:
-        return self.data.__format__(spec) if spec else repr(self)
+        return self.data.__format__(spec) if spec else str(self)
 
     def __float__(self) -> NoReturn:
         _refuse_to_be_a_float()
