@@ -224,18 +224,84 @@ def test_what_is_replaced():
     assert len(replaced(future)) == 1
 
 
+OWN = """\
+    def cube(self):
+        return Value(self.data**3, (self,), (3 * self.data**2,))
+    def __repr__(self):
+        return f"<{self.data:.2f}, {self.grad:.2f}>"
+"""
+ENGINE = PLAIN.replace("    def backward(self):", OWN + "    def backward(self):")
+USE = """
+a, b = Value(2.0), Value(-3.0)
+c = (a * b + a).cube().cube()
+c.backward()
+print(a, b, [c], f"{c} {c.data}", str(a))
+"""
+
+
+def test_what_only_the_script_has_stays(tmp_path):
+    path = written(tmp_path, ENGINE + USE)
+    ours, theirs = run(path), run(path, python=True)
+    assert theirs.returncode == ours.returncode == 0, ours.stderr
+    assert ours.stdout == theirs.stdout
+    assert ", all but cube(), __repr__(), by minigrad's Value (" in ours.stderr
+
+
+@pytest.mark.parametrize("name", ["engine.py", "micrograd/engine.py"])
+def test_an_engine_beside_the_script_is_replaced(tmp_path, name):
+    (tmp_path / "micrograd").mkdir()
+    written(tmp_path, ENGINE, name)
+    module = name.removesuffix(".py").replace("/", ".")
+    path = written(tmp_path, f"from {module} import Value, math\n{USE}print(Value.__module__)\n")
+    done = run(path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith(f", all but cube(), __repr__(), of {name} by minigrad's.\n")
+    assert done.stdout.endswith("minigrad.scalar\n")
+    assert not list(tmp_path.rglob("*.pyc"))  # or the next run would find it
+    theirs = run(path, python=True)
+    assert theirs.stdout.splitlines() == [*done.stdout.splitlines()[:-1], module]
+
+
+def test_an_engine_beside_that_cannot_be_replaced_runs_as_it_is(tmp_path):
+    written(tmp_path, ENGINE.replace("def cube(self):", "def __eq__(self, other):"), "value.py")
+    done = run(written(tmp_path, "import value\nprint(value.Value(2.0))\n"))
+    assert (done.returncode, done.stdout) == (0, "<2.00, 0.00>\n")
+    assert "value.py: class Value in line 5 has __eq__()" in done.stderr
+    assert done.stderr.endswith("Now it runs as it is.\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("data, _children=(), requires_grad=False", "__init__(…, requires_grad), and minigrad's"),
+        ("data, label='', _children=()", "__init__(…, label), and minigrad's"),
+        ("data, _children=(), _op='', name=''", "__init__(…, name), and minigrad's"),
+    ],
+)
+def test_a_class_that_is_made_otherwise_is_refused(text, words):
+    with pytest.raises(scripts.ScriptError) as caught:
+        scripts.prepared(PLAIN.replace("data, children=(), local_grads=()", text), "s.py")
+    assert words in str(caught.value)
+
+
+def test_a_method_that_reads_what_minigrads_has_not_is_refused():
+    text = ENGINE.replace("return Value(self.data**3", "return Value(self.exponent**3")
+    with pytest.raises(scripts.ScriptError, match=r"cube\(\), which reads self\.exponent"):
+        scripts.prepared(text, "s.py")
+
+
 def test_mistakes(tmp_path):
     done = run(tmp_path / "none.py")
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no such file; name a Python script, after the options." in done.stderr
-    path = written(tmp_path, PLAIN.replace("def relu(", "def wiggle("))
+    path = written(tmp_path, PLAIN.replace("def relu(self):", "def __eq__(self, other):"))
     done = run(path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "has wiggle(), which minigrad's has not; make a function of it" in done.stderr
+    assert "has __eq__(), which is not as minigrad's is; take it out of the class" in done.stderr
     assert "Traceback" not in done.stderr
     done = run(written(tmp_path, "print(1)\n"))
     assert (done.returncode, done.stdout) == (0, "1\n")
-    assert "has no class Value and imports no micrograd: it runs as it is." in done.stderr
+    assert "has no class Value and imports none: it ran as it is." in done.stderr
 
 
 def test_compare_needs_the_micrograd_that_a_script_imports(tmp_path, monkeypatch):

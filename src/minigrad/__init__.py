@@ -12,6 +12,8 @@ import builtins as _builtins
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from .core.elsewhere import PACKAGE as _PACKAGE
+from .core.elsewhere import refuse_name as _refuse_name
 from .core.former_names import answer_to_former_names as _answer_to_former_names
 from .core.native_or_pure import load_pure_if_asked as _load_pure_if_asked
 from .core.terminal import spell_instead_of_raising as _spell_instead_of_raising
@@ -57,7 +59,8 @@ def __getattr__(name: str) -> _Any:
     if name in _MODULES:
         return _import_module(f".{name}", __name__)
     if name not in _COMPILER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        known = [f"{part.__name__}.{each}" for part in (nn, optim, loss) for each in part.__all__]
+        _refuse_name(__name__, name, [*known, *__dir__()], _PACKAGE)
     from .compiler import api as compilation
 
     for each in _COMPILER:

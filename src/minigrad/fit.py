@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from . import loss as losses
 from .core.coerce import as_list
+from .core.elsewhere import explained
 from .core.modes import is_recording, no_grad
 from .core.names import plural
 from .core.progress import Bar, progress_bar
@@ -57,6 +58,17 @@ LOOKED_AT = 200  # examples at most, for each look but the last, which costs lit
 Loss = Callable[[list[Any], list[Any]], Any]
 
 
+_LATER = "give it to the optimiser: optimizer=optim.SGD(model.parameters(), lr=0.1)"
+
+
+@explained(
+    "fit(model, xs, ys, steps=100)",
+    epochs="steps=100 says how many steps it takes",
+    batch_size="batch=32 is the number of examples in a step",
+    lr=_LATER,
+    learning_rate=_LATER,
+    verbose="progress=False keeps it quiet",
+)
 def fit(
     model: Callable[[Any], Any],
     xs: Any,
@@ -80,6 +92,7 @@ def fit(
     """
     if not is_recording():
         raise RuntimeError("fit inside no_grad() has no gradient to follow; call it outside.")
+    _require_model(model)
     data = _examples(xs, ys, loss)
     _require_count("steps", steps, None)
     if batch is not None:
@@ -404,7 +417,7 @@ def _fitting(output: Any, one: bool, loss: str) -> Any:
     return output
 
 
-def _optimizer_of(optimizer: Any, model: Any) -> Optimizer:
+def _require_model(model: Any) -> None:
     if isinstance(model, type):
         raise TypeError(
             f"fit(model, …): got the class {model.__name__}; make a model of it first: "
@@ -415,6 +428,9 @@ def _optimizer_of(optimizer: Any, model: Any) -> Optimizer:
             f"fit(model, …): got {type(model).__name__}; give something to call with an example "
             "that has parameters(), such as nn.MLP(2, [16, 1]) or a Module of your own."
         )
+
+
+def _optimizer_of(optimizer: Any, model: Any) -> Optimizer:
     parameters = list(model.parameters())
     if isinstance(optimizer, Optimizer):
         mine = set(map(id, parameters))

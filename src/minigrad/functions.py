@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from .core.coerce import as_float, as_list
 from .core.node import clock
@@ -111,13 +111,15 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 # ---- any number of operands ----------------------------------------------------------------
 
 
-def sum(xs: Iterable[Any]) -> Any:
+def sum(xs: Iterable[Any], *more: Any) -> Any:
     """Add Values and numbers in one node; like the built-in, 0 for none."""
+    if more:
+        _refuse_more("sum")
     return apply(OPS["sum"], *as_list(xs, "sum(xs)"))
 
 
-def mean(xs: Iterable[Any]) -> Any:
-    return apply(OPS["mean"], *_some(xs, "mean"))
+def mean(xs: Iterable[Any], *more: Any) -> Any:
+    return apply(OPS["mean"], *_some(xs, "mean", more))
 
 
 def dot(xs: Iterable[Any], ys: Iterable[Any]) -> Any:
@@ -128,19 +130,19 @@ def dot(xs: Iterable[Any], ys: Iterable[Any]) -> Any:
     return apply(OPS["dot"], *xs, *ys)
 
 
-def logsumexp(xs: Iterable[Any]) -> Any:
-    xs = _some(xs, "logsumexp")
+def logsumexp(xs: Iterable[Any], *more: Any) -> Any:
+    xs = _some(xs, "logsumexp", more)
     if tracer() is not None:  # a trace wants to see what it is made of
         return OPS["logsumexp"].value(VALUES, *xs)
     return apply(OPS["logsumexp"], *xs)
 
 
-def softmax(xs: Iterable[Any]) -> list[Any]:
-    return _composite("softmax", xs)
+def softmax(xs: Iterable[Any], *more: Any) -> list[Any]:
+    return _composite("softmax", _some(xs, "softmax", more))
 
 
-def log_softmax(xs: Iterable[Any]) -> list[Any]:
-    return _composite("log_softmax", xs)
+def log_softmax(xs: Iterable[Any], *more: Any) -> list[Any]:
+    return _composite("log_softmax", _some(xs, "log_softmax", more))
 
 
 def take(rows: Sequence[Any], index: Any) -> Any:
@@ -159,16 +161,21 @@ def take(rows: Sequence[Any], index: Any) -> Any:
     return rows[operator.index(index)]
 
 
-def _some(xs: Iterable[Any], name: str) -> list[Any]:
+def _refuse_more(name: str) -> NoReturn:
+    raise TypeError(f"{name}(xs): got several arguments; it takes one list: {name}([a, b]).")
+
+
+def _some(xs: Iterable[Any], name: str, more: tuple[Any, ...]) -> list[Any]:
+    if more:
+        _refuse_more(name)
     xs = as_list(xs, f"{name}(xs)")
     if not xs:
         raise ValueError(f"{name}(xs): got nothing; give at least one Value or number.")
     return xs
 
 
-def _composite(name: str, xs: Iterable[Any]) -> list[Any]:
+def _composite(name: str, xs: list[Any]) -> list[Any]:
     """Evaluate a row that has no derivative of its own: its rule, on Values, makes the graph."""
-    xs = _some(xs, name)
     for x in xs:
         if not isinstance(x, Value):
             as_float(x, name)  # or its parts would complain, by names that nobody knows

@@ -10,12 +10,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .core.coerce import as_list, is_nested
+from .core.elsewhere import LOSS, refuse_name
 from .core.node import clock
 from .functions import logsumexp, mean, relu, softplus, take
 from .functions import sum as sum_of
 from .scalar import Value, end_call
 
 __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "l2", "mse"]
+
+
+def __getattr__(name: str) -> Any:
+    refuse_name(__name__, name, __all__, LOSS)
 
 
 def mse(predictions: Iterable[Any], targets: Iterable[Any]) -> Any:

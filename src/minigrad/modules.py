@@ -18,6 +18,7 @@ from typing import Any
 
 from .checkpoint import counted, load_parameters, require_path, save_parameters
 from .core.display import paragraph, table
+from .core.elsewhere import MODULE, absentees, names_of
 from .core.files import would_overwrite
 from .core.names import Name, place_name, readable, short, told_apart
 from .core.node import clock
@@ -106,6 +107,9 @@ class Module:
 
     __repr__ = counted
 
+    def __dir__(self) -> list[str]:
+        return names_of(self)
+
     def _told(self) -> str:
         """Say in a few words what it is, as a part of another."""
         return short(repr(self))
@@ -116,6 +120,10 @@ class Module:
         total = ("all", "", f"{len(list(self.parameters())):,}")
         head = paragraph(type(self).__name__)
         return head + table(("part", "what it is", "parameters"), rows, right=(2,), footer=total)
+
+
+for _name, _absent in absentees("a Module", MODULE):
+    setattr(Module, _name, _absent)
 
 
 def notes_its_scope(call: Callable[..., Any]) -> Callable[..., Any]:

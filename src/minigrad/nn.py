@@ -10,9 +10,10 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 from .core.coerce import as_list, is_nested
+from .core.elsewhere import NN, explained, refuse_name
 from .core.node import clock
 from .functions import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from .modules import Module, notes_its_scope
@@ -48,6 +49,7 @@ class Neuron(Module):
     micrograd: after the same `random.seed` both have the same weights.
     """
 
+    @explained("Neuron(2)")
     def __init__(
         self, nin: int, nonlin: bool = True, *, activation: str = "relu", rng: Any = random
     ) -> None:
@@ -64,8 +66,10 @@ class Neuron(Module):
         self.activation = activation if nonlin else "linear"
 
     @notes_its_scope
-    def __call__(self, x: Sequence[Any]) -> Value:
+    def __call__(self, x: Sequence[Any], *more: Any) -> Value:
         count = len(self.w)
+        if more:
+            _refuse_more(self, x, more)
         if not (type(x) is tuple and len(x) == count and count and type(x[0]) in _SINGLE):
             x = _point(x, count, "Neuron")  # those that a layer gives were looked at
         start = clock.tick()
@@ -90,12 +94,15 @@ class Neuron(Module):
 class Layer(Module):
     """`nout` neurons on the same inputs; a layer of one returns its Value, not a list."""
 
+    @explained("Layer(2, 3)")
     def __init__(self, nin: int, nout: int, **neuron_options: Any) -> None:
         _require_sizes([nin, nout], "Layer(nin, nout)")
         self.neurons = [Neuron(nin, **neuron_options) for _ in range(nout)]
 
     @notes_its_scope
-    def __call__(self, x: Sequence[Any]) -> Any:
+    def __call__(self, x: Sequence[Any], *more: Any) -> Any:
+        if more:
+            _refuse_more(self, x, more)
         x = _point(x, len(self.neurons[0].w), "Layer")
         start = clock.tick()
         outputs = [neuron(x) for neuron in self.neurons]
@@ -122,6 +129,7 @@ class MLP(Module):
     weights reproducible whatever else uses Python's generator.
     """
 
+    @explained("MLP(2, [16, 16, 1])")
     def __init__(
         self,
         nin: int,
@@ -152,7 +160,9 @@ class MLP(Module):
         ]
 
     @notes_its_scope
-    def __call__(self, x: Sequence[Any]) -> Any:
+    def __call__(self, x: Sequence[Any], *more: Any) -> Any:
+        if more:
+            _refuse_more(self, x, more)
         outputs: Any = _point(x, len(self.layers[0].neurons[0].w), "MLP")
         inputs, start = outputs, clock.tick()
         for k, layer in enumerate(self.layers):
@@ -170,7 +180,23 @@ class MLP(Module):
         return f"MLP of [{', '.join(map(repr, self.layers))}]"
 
 
+def __getattr__(name: str) -> Any:
+    refuse_name(__name__, name, __all__, NN)
+
+
 _SINGLE = frozenset([Value, float, int])  # what inputs nearly always are
+
+
+def _refuse_more(model: Module, x: Any, more: tuple[Any, ...]) -> NoReturn:
+    call = f"{type(model).__name__}(x)"
+    if is_nested(x):
+        raise TypeError(
+            f"{call}: got {1 + len(more)} points; it takes one at a time: "
+            "[model(point) for point in points]."
+        )
+    raise TypeError(
+        f"{call}: got {1 + len(more)} arguments; the inputs are one list: model([1, 2])."
+    )
 
 
 def _point(x: Any, count: int, model: str) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ for any kind of number. `step()` and `minigrad.train_step` both follow it, whoev
 
 from __future__ import annotations
 
+import warnings
 from array import array
 from collections.abc import Callable, Iterable
 from math import cos, hypot, isfinite, pi, sqrt
@@ -18,6 +19,7 @@ from typing import Any, Protocol, TypeAlias
 from .codegen.formula import Formula, Rule, formula_of
 from .core.coerce import as_float, as_list
 from .core.display import paragraph, table
+from .core.elsewhere import OPTIM, OPTIMIZER, absentees, explained, names_of, refuse_name
 from .core.names import plural
 from .core.parameters import (
     Nodes,
@@ -45,6 +47,10 @@ __all__ = [
     "stepwise",
     "warmup",
 ]
+
+# What people call the arguments elsewhere.
+_RATE, _BETAS = "the learning rate is lr=0.1", "write betas=(0.9, 0.999)"
+_INSTEAD = {"learning_rate": _RATE, "alpha": _RATE, "beta1": _BETAS, "beta2": _BETAS}
 
 Schedule = Callable[[int], float]
 Numbers: TypeAlias = "array[float]"  # one per parameter
@@ -158,6 +164,9 @@ class Optimizer:
         head = paragraph(f"{type(self).__name__} of {count}, {taken} taken")
         return head + table(("setting", "value"), self._told().items())
 
+    def __dir__(self) -> list[str]:
+        return names_of(self)
+
     def zero_grad(self) -> None:
         """Set `.grad` of all parameters to zero."""
         zero_grad(self._known())
@@ -173,10 +182,22 @@ class Optimizer:
         parameters = self._known()
         data, grads = data_of(parameters), grads_of(parameters)
         moved, state = self._update(data, grads, self.lr)
+        if self._steps == 0 and not any(grads):
+            self._require_a_pass()
         turn = _Moving(self, parameters, as_numbers(moved, len(parameters), "step"), state)
         defer(turn.complete)  # whatever interrupts it from here on, whoever looks has it completed
         self._turn = turn
         flush_writebacks()
+
+    def _require_a_pass(self) -> None:
+        """Warn if no backward pass has come by any parameter: there is nothing to follow."""
+        if not any(parameter._is_visited for parameter in self.parameters):
+            warnings.warn(
+                f"{type(self).__name__}.step(): no backward pass has reached these parameters. "
+                "Call loss.backward() before it, on a loss that is made from them.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     @staticmethod
     def rule(m: Any, x: Any, g: Any, *numbers: Any) -> Any:
@@ -234,6 +255,10 @@ class Optimizer:
         vars(self).update(_steps=steps, _state=state)  # at once: never one without the other
 
 
+for _name, _absent in absentees("an Optimizer", OPTIMIZER):
+    setattr(Optimizer, _name, _absent)
+
+
 class _Moving:
     """A step whose outcome is known: it is taken when the optimiser has it as its turn."""
 
@@ -256,6 +281,7 @@ class SGD(Optimizer):
 
     state_names = ("velocity",)
 
+    @explained("SGD(model.parameters(), lr=0.1)", **_INSTEAD)
     def __init__(
         self,
         parameters: Iterable[Value],
@@ -296,6 +322,7 @@ class Adam(Optimizer):
 
     state_names = ("first", "second")
 
+    @explained("Adam(model.parameters(), lr=0.1)", **_INSTEAD)
     def __init__(
         self,
         parameters: Iterable[Value],
@@ -306,6 +333,7 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(parameters, lr)
+        betas = tuple(as_list(betas, "Adam(betas)"))
         in_range = len(betas) == 2 and all(0.0 <= beta < 1.0 for beta in betas)
         _require("betas", betas, in_range, "two numbers in [0, 1)")
         _require("eps", eps, eps > 0.0, "above 0")
@@ -338,6 +366,7 @@ class AdamW(Adam):
     The options `betas` and `eps` are those of Adam.
     """
 
+    @explained("AdamW(model.parameters(), lr=0.1)", **_INSTEAD)
     def __init__(
         self,
         parameters: Iterable[Value],
@@ -350,6 +379,10 @@ class AdamW(Adam):
 
     def settings(self, lr: float) -> tuple[float, ...]:
         return self._settings(lr, 0.0, 1.0 - lr * self.weight_decay)
+
+
+def __getattr__(name: str) -> Any:
+    refuse_name(__name__, name, __all__, OPTIM)
 
 
 def built_in() -> list[Formula]:

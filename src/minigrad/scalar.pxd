@@ -21,6 +21,8 @@ cdef extern from "nodes/slab.h":
     int install_slab(object sample, object operand, Py_ssize_t behind_links,
                      Py_ssize_t attributes) except -1
     void open_slab(object kind)
+    int set_in_class(object kind, object name, object thing) except -1
+    void refuse_elements(object kind, object refusal)
     object make_node(object kind, object a, object b)
     Py_ssize_t slab_count()
     void track(object node)
@@ -83,4 +85,4 @@ cdef object _follow(Value node, operands)
 cdef Value _nary(object op, tuple operands)
 
 @cython.locals(value=Value)
-cdef object _number_of(object other)
+cdef object _number_of(object other, object symbol)

@@ -25,7 +25,16 @@ from .core import cython_shim as cython
 from .core import strict as strict_checks
 from .core.backward import add_gradients, in_turn, observed_step, zero_gradients
 from .core.blocks import open_blocks
-from .core.coerce import as_float, as_list, is_number, refuse_operand, refuse_operator
+from .core.coerce import (
+    as_float,
+    as_list,
+    is_number,
+    refuse_comparison,
+    refuse_operand,
+    refuse_operator,
+    refuse_subscript,
+)
+from .core.elsewhere import VALUE, absentees
 from .core.flow import is_flowing
 from .core.modes import is_recording, of_a_node
 from .core.node import STAMP, STAMPS, UNSTAMPED, Extras, Node, Scope, as_operands, clock
@@ -63,14 +72,15 @@ class Value(Node):
 
     def __init__(
         self,
-        data: Any,
+        data: Any = ...,  # nothing is refused, as are the last two, with what to write instead
         _children: Iterable[Any] = (),
         _op: str | Iterable[float] = "",
         label: str = "",
-        name: Any = None,  # refused, with what to write instead
+        name: Any = None,
+        requires_grad: Any = None,
     ) -> None:
-        if name is not None:
-            _refuse("Value", {"name": name})
+        if name is not None or requires_grad is not None:
+            _refuse("Value", {"name": name, "requires_grad": requires_grad})
         source: Any = None if type(data) is float else getattr(data, "_traced_node", None)
         if isinstance(source, Value):  # a number that is a node to a compiled function
             self._data = source._fields()[0]
@@ -262,8 +272,26 @@ class Value(Node):
     def __floordiv__(self, other: Any) -> Any:
         return refuse_operator(self, other, "//")
 
+    def __rfloordiv__(self, other: Any) -> Any:
+        return refuse_operator(self, other, "//")
+
     def __mod__(self, other: Any) -> Any:
         return refuse_operator(self, other, "%")
+
+    def __rmod__(self, other: Any) -> Any:
+        return refuse_operator(self, other, "%")
+
+    def __xor__(self, other: Any) -> Any:
+        return refuse_operator(self, other, "^")
+
+    def __and__(self, other: Any) -> Any:
+        return refuse_operator(self, other, "&")
+
+    def __or__(self, other: Any) -> Any:
+        return refuse_operator(self, other, "|")
+
+    def __invert__(self) -> Any:
+        return refuse_operator(self, self, "~")
 
     def __neg__(self) -> Value:
         return _unary(codes.NEG, self)
@@ -429,26 +457,31 @@ class Value(Node):
     def __lt__(self, other: Any) -> bool:
         if open_blocks and tracer() is not None:
             return _compared("less", self, other)
-        number = _number_of(other)
+        number = _number_of(other, "<")
         return self._data < number
 
     def __le__(self, other: Any) -> bool:
         if open_blocks and tracer() is not None:
             return _compared("less_equal", self, other)
-        number = _number_of(other)
+        number = _number_of(other, "<=")
         return self._data <= number
 
     def __gt__(self, other: Any) -> bool:
         if open_blocks and tracer() is not None:
             return _compared("less", other, self)
-        number = _number_of(other)
+        number = _number_of(other, ">")
         return self._data > number
 
     def __ge__(self, other: Any) -> bool:
         if open_blocks and tracer() is not None:
             return _compared("less_equal", other, self)
-        number = _number_of(other)
+        number = _number_of(other, ">=")
         return self._data >= number
+
+
+def add_method(name: str, method: Any) -> None:
+    """Give every Value a method, of a script whose own Value it replaces."""
+    set_in_class(Value, name, method)
 
 
 def engine() -> str:
@@ -464,7 +497,16 @@ def nodes_alive() -> int:
 # ---- making nodes --------------------------------------------------------------------------
 
 if not cython.compiled:
-    from .core.cython_shim import make_node, open_slab, place_nodes, slab_count, track, track_like
+    from .core.cython_shim import (
+        make_node,
+        open_slab,
+        place_nodes,
+        refuse_elements,
+        set_in_class,
+        slab_count,
+        track,
+        track_like,
+    )
 
     _new: Any = object.__new__
     _this_thread = threading.get_ident
@@ -556,6 +598,7 @@ def _real(code: int, number: Any, swapped: bool) -> float | None:
 # What people write who come from elsewhere, and what to write here.
 _INSTEAD = {
     "name": "the name of a Value is its label: Value(data, label=…)",
+    "requires_grad": "every Value has a gradient, so leave requires_grad out",
     "gradient": "write (v * gradient).backward() to start from another number than 1",
     "retain_graph": "graphs are always kept, so leave retain_graph out",
     "create_graph": "write grad(output, inputs, create_graph=True), and differentiate that again",
@@ -651,7 +694,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
         refuse_inverted(condition)
     chosen = a if condition else b
     if isinstance(chosen, Value):
-        return _node(codes.WHERE, _number_of(chosen), chosen, None, 1.0, 0.0)
+        return _node(codes.WHERE, _number_of(chosen, ""), chosen, None, 1.0, 0.0)
     if isinstance(a, Value) or isinstance(b, Value):
         return Value(as_float(chosen, "where"))
     return as_float(chosen, "where")
@@ -665,13 +708,17 @@ def refuse_inverted(condition: int) -> NoReturn:
     )
 
 
-def _number_of(other: Any) -> float:
-    """Return the number to compare with, or the stranger itself, which knows or raises."""
+def _number_of(other: Any, symbol: str) -> float:
+    """Return the number to compare with, or a stranger that may know how to compare itself."""
     if writebacks:
         flush_writebacks()
+    if type(other) is float:
+        return other
     if isinstance(other, Value):
         value = other
         return value._data
+    if type(other) is not int:
+        refuse_comparison(other, symbol)
     return other  # type: ignore[no-any-return]
 
 
@@ -807,3 +854,6 @@ in_child(_after_fork)
 if cython.compiled:
     place_nodes(Value(0.0), Value(0.0))
     open_slab(Value)
+    refuse_elements(Value, refuse_subscript)
+for _name, _absent in absentees("a Value", VALUE):
+    set_in_class(Value, _name, _absent)

@@ -14,6 +14,7 @@ from typing import Any
 from ..core import strict as strict_checks
 from ..core.backward import gradients
 from ..core.coerce import as_float, as_list, is_number
+from ..core.elsewhere import explained
 from ..core.graph import topological_order
 from ..core.modes import in_strict, tolerant
 from ..core.observers import refuse_in_trace, tracer
@@ -23,6 +24,7 @@ from ..functions import VALUES
 from ..scalar import Value
 
 
+@explained("grad(output, [a, b])")
 def grad(output: Value, inputs: Value | Iterable[Value], *, create_graph: bool = False) -> Any:
     """Return the derivatives of `output` with respect to `inputs`; no `.grad` changes.
 
@@ -40,12 +42,14 @@ def grad(output: Value, inputs: Value | Iterable[Value], *, create_graph: bool =
     return found[0] if isinstance(inputs, Value) else found
 
 
+@explained("jacobian([y, z], [a, b])")
 def jacobian(outputs: Iterable[Value], inputs: Iterable[Value]) -> list[list[float]]:
     """Return one row per output: its derivatives with respect to all inputs."""
     wanted = _listed(inputs, "jacobian(…, inputs)")
     return [gradients(output, wanted) for output in _listed(outputs, "jacobian(outputs, …)")]
 
 
+@explained("hessian(output, [a, b])")
 def hessian(output: Value, inputs: Iterable[Value]) -> list[list[float]]:
     """Return the matrix of second derivatives.
 
@@ -58,6 +62,7 @@ def hessian(output: Value, inputs: Iterable[Value]) -> list[list[float]]:
     return jacobian(grad(output, wanted, create_graph=True), wanted)
 
 
+@explained("jvp(output, [a, b], [1.0, 0.0])")
 def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
     """Forward mode: how `outputs` move when each input moves at the rate of its tangent.
 

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from ..compat import scripts
+from ..compat.beside import Beside
 from ..core.names import readable
 from ..core.terminal import put
 from ..errors import ExpressionError
@@ -40,21 +41,28 @@ def run(
         _require_micrograd(path)
         _compare(script, arguments or [])
         return
+    told: list[str] = []  # of modules that were imported, as they were
+
+    def tell(sentence: str) -> None:
+        told.append(sentence)
+        _say(sentence)
+
+    beside = Beside(path.parent, tell)
     try:
-        prepared = scripts.prepared(path.read_bytes(), script)
+        prepared = scripts.prepared(path.read_bytes(), script, not beside.has("micrograd"))
     except SyntaxError as error:  # as Python tells it
         scripts.print_error(error, script)
         raise typer.Exit(1) from None
     except ValueError as error:
         raise ExpressionError(f"{readable(path)}: {error}") from None
-    words = " and ".join(prepared.replaced)
-    _say(
-        f"replaced {words} by minigrad's Value ({engine()} engine)."
-        if words
-        else f"{readable(path)} has no class Value and imports no micrograd: it runs as it is."
-    )
+    if prepared.replaced:
+        words = " and ".join(prepared.replaced)
+        _say(f"replaced {words} by minigrad's Value ({engine()} engine).")
+    sys.meta_path.insert(0, beside)
     code = scripts.run(prepared, arguments or [], str(path.resolve().parent))
     sys.stdout.flush()
+    if not prepared.replaced and not told:
+        _say(f"{readable(path)} has no class Value and imports none: it ran as it is.")
     raise typer.Exit(code)
 
 
@@ -68,10 +76,8 @@ def _require_micrograd(path: Path) -> None:
         replaced = scripts.prepared(path.read_bytes(), str(path)).replaced
     except (SyntaxError, ValueError):  # which the runs will tell
         return
-    beside = (path.resolve().parent / name for name in ("micrograd", "micrograd.py"))
-    if any(words.startswith("micrograd") for words in replaced) and not (
-        find_spec("micrograd") or any(place.exists() for place in beside)
-    ):
+    is_there = find_spec("micrograd") or Beside(path.parent, _say).has("micrograd")
+    if any(words.startswith("micrograd") for words in replaced) and not is_there:
         raise ExpressionError(
             f"{readable(path)} imports micrograd, which is not installed, so there is nothing to "
             "compare with: python -m pip install micrograd, or leave --compare out."

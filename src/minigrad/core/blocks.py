@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from .turns import in_child
 
@@ -134,7 +134,17 @@ class _ByC:
         return self._look_up(mode)
 
 
-class Mode:
+class _NotCalled(type):
+    """The kind of modes as classes: `with no_grad:` has no brackets, and says so."""
+
+    def __enter__(cls) -> NoReturn:
+        raise TypeError(f"with {cls.__name__}: write the brackets too, with {cls.__name__}():")
+
+    def __exit__(cls, *error: Any) -> None:
+        """A `with` looks it up before it calls `__enter__`."""
+
+
+class Mode(metaclass=_NotCalled):
     """What a `with` statement is given; each kind has a setting, and what is on inside."""
 
     _setting: Setting

@@ -30,7 +30,8 @@ def as_float(x: Any, what: str) -> float:
         if hasattr(x, "_traced_node"):  # while a function is traced: the trace hears of it
             return float(x)
         wants = "it takes a Value or a number" if what.isidentifier() else "it holds one number"
-        raise TypeError(f"{what}: got {type(x).__name__}; {wants}. {_remedy(x, what)}")
+        got = "nothing" if x is ... else type(x).__name__
+        raise TypeError(f"{what}: got {got}; {wants}. {_remedy(x, what)}")
     try:
         number = float(x)
         too_large = isinf(number) and isinstance(x, Decimal) and not x.is_infinite()
@@ -53,6 +54,8 @@ def _remedy(x: object, what: str) -> str:
 
 def _remedy_in(x: object, each: str) -> str:
     """Say what to do about `x`; of several things, `each` is done to one `x`."""
+    if x is ...:  # what stands where nothing was given
+        return "Give the number: Value(0.0)."
     if isinstance(x, (str, bytes)):
         return "Convert the text first: float(text)."
     if isinstance(x, complex):
@@ -105,14 +108,31 @@ _MISSING = {
     "@": "a Value is one number; for lists of them there is minigrad.dot(xs, ys)",
     "//": "rounding has no derivative; divide by /, or take the number, v.data",
     "%": "it jumps, and has no derivative there; take the number, v.data",
+    "^": "a power is written v**2",
+    "&": "a Value is no truth value; compare first, (a > 0) & (b > 0)",
+    "|": "a Value is no truth value; compare first, (a > 0) | (b > 0)",
+    "~": "a Value is no truth value; write the opposite comparison, or -v",
 }
 
 
 def refuse_operator(v: Any, other: Any, symbol: str) -> Any:
     """Raise for an operator that Values do not have, unless the other operand may know it."""
     if isinstance(other, (type(v), int, float)):
-        raise TypeError(f"Value {symbol} {type(other).__name__}: {_MISSING[symbol]}.")
+        call = "~Value" if symbol == "~" else f"Value {symbol} {type(other).__name__}"
+        raise TypeError(f"{call}: {_MISSING[symbol]}.")
     return NotImplemented
+
+
+def refuse_subscript() -> NoReturn:
+    """Raise for v[0], len(v) and loops over a Value, as in sum(v) and x, y = v.
+
+    The native engine calls it; a class of Python can refuse in words of its own only by having the
+    methods that make it pass for a list.
+    """
+    raise TypeError(
+        "a Value is one number, so it has no length and no elements to take or to loop over. "
+        "Give a list: sum([a, b]) instead of sum(v), and v.data for the number."
+    )
 
 
 # ---- operands -----------------------------------------------------------------------------------
@@ -135,6 +155,12 @@ def refuse_operand(x: Any, symbol: str, swapped: bool) -> None:
     else:
         remedy = _remedy_in(x, f"x {symbol} v" if swapped else f"v {symbol} x")
     raise TypeError(f"{call}: a Value takes a Value or a number beside it. {remedy}")
+
+
+def refuse_comparison(x: Any, symbol: str) -> None:
+    """Raise for Python's own things that are no numbers; a float knows how to ask all others."""
+    if type(x).__module__ == "builtins" and not is_number(x):
+        refuse_operand(x, symbol, False)
 
 
 def is_nested(x: Any) -> bool:

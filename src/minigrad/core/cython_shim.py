@@ -51,7 +51,10 @@ def make_node(*arguments: Any) -> Any:
     """Stand in for what the pure engine imports and does not call."""
 
 
-open_slab = place_nodes = track = track_like = add_to_leaves = make_node
+open_slab = place_nodes = track = track_like = add_to_leaves = refuse_elements = make_node
+
+
+set_in_class = setattr  # in an extension type, which Python does not let anybody change
 
 
 # The gradients of a pass: in the native engine, C numbers in a bytearray.

@@ -24,6 +24,7 @@ from . import cython_shim as cython
 from .blocks import open_blocks
 from .coerce import as_float, as_list, refuse_label
 from .copying import copy_of, deep_copy_of, reduced
+from .elsewhere import names_of
 from .flow import grad_apart, set_grad_apart
 from .observers import refuse_in_trace, tracer
 from .ops import OPS, TABLE
@@ -44,6 +45,10 @@ STAMP = 2 * IS_SPECIAL  # the unit of the count
 UNSTAMPED = STAMP - 1  # the bits below it
 STAMPS = 2**24  # from here on it begins again; 0 is a node of which nobody knows
 _STAMP, _STAMPS = STAMP, STAMPS  # C numbers in the native engine, whose names nobody can import
+
+
+# How a script prints its own Values, while it runs on these; see compat/scripts.py.
+own_texts: dict[str, Callable[[Any], str]] = {}
 
 
 @cython.final
@@ -175,6 +180,11 @@ class Node:
     def _is_custom(self) -> bool:
         """Whether a hand-written `_backward` has taken the place of a rule of the table."""
         return self._extras is not None and self._extras.custom_backward is not None
+
+    @property
+    def _is_visited(self) -> bool:
+        """Whether a backward pass has come by."""
+        return self._mark > 0
 
     @property
     def _stamp(self) -> int:
@@ -403,10 +413,17 @@ class Node:
     # ---- as text and number -----------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"Value(data={self.data})"
+        own = own_texts.get("__repr__")
+        return f"Value(data={self.data})" if own is None else own(self)
+
+    def __str__(self) -> str:
+        return own_texts.get("__str__", repr)(self)
+
+    def __dir__(self) -> list[str]:
+        return names_of(self)
 
     def __format__(self, spec: str) -> str:
-        return self.data.__format__(spec) if spec else repr(self)
+        return self.data.__format__(spec) if spec else str(self)
 
     def __float__(self) -> NoReturn:
         _refuse_to_be_a_float()
@@ -458,7 +475,7 @@ class Node:
                 prev = (tuple(extras.prev), given)
         apart = grad_apart(self) if open_blocks else None
         grad = self._grad if apart is None else apart
-        numbers = (self._data, grad, self._da, self._db, int(self._mark > 0))
+        numbers = (self._data, grad, self._da, self._db, int(self._is_visited))
         return (TABLE[self._code].name, numbers, extra, self._a, self._b, operands, prev)
 
     def _set_state(self, state: tuple[Any, ...]) -> None:

@@ -25,6 +25,7 @@ from ...calculus.steps import aside, links
 from ...calculus.transforms import jvp
 from ...core.coerce import as_float, as_list, is_number
 from ...core.display import paragraph, table
+from ...core.elsewhere import explained
 from ...core.graph import topological_order
 from ...core.modes import is_recording, tolerant
 from ...core.names import brief, cut, json_number, plural, readable, width_of
@@ -164,6 +165,7 @@ ORACLES: dict[str, Callable[[Value, list[Value]], list[float]] | None] = {
 }
 
 
+@explained("gradcheck(lambda a, b: a * b, [2.0, 3.0])")
 def gradcheck(
     f: Callable[..., Any],
     inputs: Any,

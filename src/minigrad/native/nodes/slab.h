@@ -341,4 +341,47 @@ static void open_slab(PyObject *kind)
     type->tp_free = node_free;
 }
 
+/* v[0], len(v) and loops over v call `refusal`, which raises. Only the slots say so: with methods of
+   these names a Value would pass for a list wherever somebody asks whether it has them. */
+static PyObject *elements_refusal = NULL;
+
+static PyObject *refuse_iteration(PyObject *o)
+{
+    (void)o;
+    return PyObject_CallNoArgs(elements_refusal);
+}
+
+static PyObject *refuse_element(PyObject *o, PyObject *index)
+{
+    (void)index;
+    return refuse_iteration(o);
+}
+
+static Py_ssize_t refuse_length(PyObject *o)
+{
+    Py_XDECREF(refuse_iteration(o));
+    return -1;
+}
+
+static PyMappingMethods no_elements = {refuse_length, refuse_element, NULL};
+
+static void refuse_elements(PyObject *kind, PyObject *refusal)
+{
+    PyTypeObject *type = (PyTypeObject *)kind;
+    Py_INCREF(refusal);
+    elements_refusal = refusal;
+    type->tp_iter = refuse_iteration;
+    type->tp_as_mapping = &no_elements;
+    PyType_Modified(type);
+}
+
+/* Add an attribute to an extension type, once it is made and before anybody uses it. */
+static int set_in_class(PyObject *kind, PyObject *name, PyObject *thing)
+{
+    PyTypeObject *type = (PyTypeObject *)kind;
+    if (PyDict_SetItem(type->tp_dict, name, thing) < 0) return -1;
+    PyType_Modified(type);
+    return 0;
+}
+
 #endif
