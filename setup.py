@@ -206,8 +206,9 @@ def shared() -> Extension:
     path = WRITTEN / __version__ / "_cyutility.c"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "cython", f"--generate-shared={path}"]
-        subprocess.run(command, check=True)
+        # By its whole name, which Cython minds since 3.3.1: other packages have such a module too.
+        command = [f"--generate-shared={path}", f"--module-name={SHARED}"]
+        subprocess.run([sys.executable, "-m", "cython", *command], check=True)
     source = str(path.relative_to(ROOT))
     return Extension(SHARED, [source], extra_compile_args=["-O1", *FLAGS, "-w"] if POSIX else [])
 
