@@ -1071,6 +1071,31 @@ def test_a_folded_page_in_the_dark_on_a_phone(window):
     assert page.locator("svg.mg").bounding_box()["width"] <= 390
 
 
+def test_a_player_is_given_a_graph_without_boxes_and_with_them(window):
+    boxed, whole = (json.dumps(view.player_payload(root)) for root in (two_layers(), diamond()))
+    rest = f"""document.body.append(Object.assign(document.createElement("div"), {{ id: "here" }}));
+    window.player = mount(document.querySelector("#here"), {boxed});
+    window.graphs = [{boxed}, {whole}];"""
+    page = window(foreign_page(rest=rest.replace("</", "<\\/"))).page
+    assert page.locator("[data-box]").count() > 0
+    page.evaluate("player.update(graphs[1])")
+    page.wait_for_selector('[data-unit="6"]')
+    assert page.locator("[data-box]").count() == 0
+    page.evaluate("player.update(graphs[0])")
+    page.wait_for_selector("[data-box]")
+
+
+def test_boxes_that_had_no_room_are_open_again_when_there_is(window):
+    opened = window(two_layers(), {"viewport": {"width": 1300, "height": 700}})
+    page = opened.page
+    count = opened.text("count")
+    page.set_viewport_size({"width": 390, "height": 700})
+    page.wait_for_selector('[data-box="MLP.layer0.neuron0"]', state="detached")
+    page.set_viewport_size({"width": 1300, "height": 700})
+    page.wait_for_selector('[data-box="MLP.layer0.neuron0"]')
+    assert opened.text("count") == count
+
+
 def softmax_by_hand(count):
     """The loss of a softmax whose logits do not stand beside each other on a phone."""
     logits = [Value(0.25 * k, label=f"x{k}") for k in range(count)]

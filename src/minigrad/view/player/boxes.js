@@ -92,7 +92,8 @@ function boxCaption(play, frame, say, isAsked) {
   const unit = play.units[frame.units[0]];
   const name = nameOf(unit);
   const notes = [];
-  if (unit.nodes > 1) notes.push(say(unit.box ? "box note" : "alike note", { nodes: unit.nodes }));
+  if (unit.box) notes.push(say("box note", { nodes: unit.nodes }));
+  else if (unit.data.includes("…")) notes.push(say("alike note", { nodes: unit.nodes }));
   if (unit.stale) notes.push(say("stale"));
   const note = notes.join("; ");
   if (frame.kind === "forward box") {

@@ -37,7 +37,8 @@ export function mount(host, given) {
     update(next) {
       const { frame, fault } = current.place();
       current.close();
-      given = { ...given, narrow: undefined, start: frame, fault, ...next };
+      const { play, pictures, levels, open, asked, narrow, ...rest } = given; // of what it shows no more
+      given = { ...rest, start: frame, fault, ...next };
       current = begin();
     },
     destroy() {
@@ -84,6 +85,7 @@ function open(host, root, given, turn) {
   let chosen = null; // the unit whose paths are shown
   let boxes = null; // the boxes of the picture, if there are any
   let open = given.open ?? []; // those that are open
+  let wished = open; // those that would be, if there is room
 
   function run() {
     if (!timelines.has(state.fault)) {
@@ -255,7 +257,8 @@ function open(host, root, given, turn) {
       change();
       camera.grow();
     });
-    opened(boxes.open());
+    wished = boxes.open();
+    opened(wished);
     state.frame = sameFrame(state.frame, before, run());
     state.isShown = true;
     prediction.ask(null);
@@ -278,7 +281,7 @@ function open(host, root, given, turn) {
   // Open just these: a link says which.
   function openBoxes(wanted) {
     state.frame = 0;
-    open = wanted;
+    open = wished = wanted;
     timelines.clear();
     if (!boxes) return;
     for (const box of boxes.open().toReversed()) if (!wanted.includes(box)) boxes.toggle(box);
@@ -425,7 +428,7 @@ function open(host, root, given, turn) {
     choose(null);
     const before = run();
     const room = find("stage").clientWidth;
-    boxes = pictureOfBoxes(texts, next, play, { open, isFixed: given.asked, room, act: press });
+    boxes = pictureOfBoxes(texts, next, play, { open: wished, isFixed: given.asked, room, act: press });
     opened(boxes.open());
     state.frame = sameFrame(state.frame, before, run());
   }
