@@ -1,19 +1,16 @@
 """A GPT of single numbers: read thousands of names, then invent new ones.
 
-    python examples/microgpt.py              # compiled; --eager: the same, one operation at a time
-
 A whole language model, in the manner of Andrej Karpathy's lesson. Read it from top to bottom: some
-text, a model, a loss, a loop. `minigrad.train_step` watches the loss once for each length of
-a name, finds the matrices again, and from then on runs those, their gradients and the optimiser.
+text, a model, a loss, a loop, compiled as one; `--eager` is the same, one operation at a time.
 """
 
-import math
 import random
+from itertools import pairwise
 
 from helper import command_line, eager_step, training_bar
 
 import minigrad
-from minigrad import Value, logsumexp, optim, softmax, take
+from minigrad import Value, logsumexp, nn, optim, softmax, take
 
 
 class Alphabet:
@@ -43,12 +40,7 @@ def normalise(x):
     return [xi * scale for xi in x]
 
 
-def surprise(scores, token):
-    """Return -log(softmax(scores)[token]): 0 if the token was certain, more the less it was."""
-    return logsumexp(scores) - take(scores, token)
-
-
-class GPT:
+class GPT(nn.Module):  # which finds the parameters in the attributes
     """A transformer: what token comes next, given those so far?"""
 
     def __init__(self, vocabulary, layers, width, heads, block, seed):
@@ -65,14 +57,6 @@ class GPT:
         self.layers = [{name: matrix(*shapes[name]) for name in shapes} for _ in range(layers)]
         self.scores = matrix(vocabulary, width)
 
-    def parameters(self):
-        inner = [matrix for layer in self.layers for matrix in layer.values()]
-        matrices = [self.tokens, self.positions, *inner, self.scores]
-        return [w for matrix in matrices for row in matrix for w in row]
-
-    def start(self):  # an empty memory: for each layer the keys and the values of the tokens so far
-        return [([], []) for _ in self.layers]
-
     def read(self, token, memory):
         """Take in one more token; return a score for each that may follow."""
         # `take` is tokens[token], said so that the compiler knows: it differs from call to call.
@@ -83,8 +67,7 @@ class GPT:
             values.append(linear(layer["value"], seen))
             found = self.attend(linear(layer["query"], seen), keys, values)
             x = add(x, linear(layer["mix"], found))
-            hidden = [h.relu() for h in linear(layer["up"], normalise(x))]
-            x = add(x, linear(layer["down"], hidden))
+            x = add(x, linear(layer["down"], [h.relu() for h in linear(layer["up"], normalise(x))]))
         return linear(self.scores, x)
 
     def attend(self, query, keys, values):
@@ -93,26 +76,26 @@ class GPT:
         for head in range(self.heads):  # each looks at its own slice of the numbers
             part = slice(head * size, (head + 1) * size)
             fits = linear([key[part] for key in keys], query[part])
-            shares = softmax([fit / math.sqrt(size) for fit in fits])
-            columns = zip(*(value[part] for value in values), strict=True)
-            found += linear([list(column) for column in columns], shares)
+            shares = softmax([fit / size**0.5 for fit in fits])
+            found += linear(zip(*(value[part] for value in values), strict=True), shares)
         return found
 
     def loss(self, tokens):
-        """Return how surprising each token was after those before it, on average."""
-        memory, count = self.start(), min(len(tokens) - 1, self.block)
-        surprises = [surprise(self.read(tokens[k], memory), tokens[k + 1]) for k in range(count)]
-        return sum(surprises) / count
+        """Return how surprising each token was, -log(softmax(scores)[token]), on average."""
+        memory, total = [([], []) for _ in self.layers], 0.0  # keys and values of tokens so far
+        for token, following in pairwise(tokens[: self.block + 1]):
+            scores = self.read(token, memory)
+            total += logsumexp(scores) - take(scores, following)
+        return total / len(memory[0][0])
 
 
 def invent(model, alphabet, temperature, rng):
     """Start at the edge, draw what may follow, and go on from there to the next edge."""
-    memory, token, name = model.start(), alphabet.edge, ""
+    memory, token, name = [([], []) for _ in model.layers], alphabet.edge, ""
     with minigrad.no_grad():
         while len(name) < model.block:
-            scores = [score / temperature for score in model.read(token, memory)]
-            shares = [share.data for share in softmax(scores)]
-            (token,) = rng.choices(range(alphabet.edge + 1), shares)
+            shares = softmax([score / temperature for score in model.read(token, memory)])
+            (token,) = rng.choices(range(alphabet.edge + 1), [share.data for share in shares])
             if token == alphabet.edge:
                 break
             name += alphabet.characters[token]

@@ -13,15 +13,13 @@ from minigrad import datasets, loss, nn, optim
 STEPS = 100
 points, labels = datasets.moons(100, noise=0.1, seed=1337)  # labels are -1 and +1
 model = nn.MLP(2, [16, 16, 1], seed=1337)  # 337 numbers, each a Value: all that is learnt here
-# Long strides at first, to get somewhere; short ones at last, to settle.
-optimizer = optim.SGD(model.parameters(), lr=optim.linear(1.0, 0.1, STEPS))
+optimizer = optim.SGD(model.parameters(), lr=optim.linear(1.0, 0.1, STEPS))  # ever shorter steps
 
 
 def measure():
     """Return the loss of the model as it is now, and the share of points that it gets right."""
     scores = [model(point) for point in points]
-    # A point costs nothing once its score has the sign of its label and is at least 1 away from
-    # zero. The small penalty keeps weights from growing merely to be surer of what is right.
+    # A point is free once its score has its label's sign and is 1 off zero; large weights are not.
     total = loss.hinge(scores, labels) + 1e-4 * loss.l2(model.parameters())
     right = [score.data * label > 0 for score, label in zip(scores, labels, strict=True)]
     return total, sum(right) / len(right)
