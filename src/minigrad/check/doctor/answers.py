@@ -41,7 +41,7 @@ from .forms import (
     trees_in,
 )
 from .lines import Marks
-from .mended import Change
+from .mended import Change, Tried
 from .probes import PROBES, drawn
 from .run_probes import Outcome
 from .sandbox import Heard, run_apart
@@ -81,8 +81,8 @@ class Examination:
     tree: str = ""  # a digest of the class, the same for those that are written alike
     slow: str = ""  # what took too long while the file was loaded
     # Asks what small changes of the file would do: to these questions, of which the first so many
-    # fail, or to an operation of its own, by its name.
-    try_changes: Callable[[list[Probe], int, str], list[Change]] | None = None
+    # fail, or to an operation of its own, by its name; after some that are made before.
+    try_changes: Callable[[list[Probe], int, str, list[Change]], Tried] | None = None
 
 
 def examine_stranger(
@@ -121,8 +121,8 @@ def examine_here(text: str, named: Mapping[str, str] | str = "", seed: int = 0) 
     job = job_of("text", named, seed) | {"text": text}
     found = _here(lambda: heard_here(lambda say: answering.work(job, say), seed))
 
-    def try_changes(probes: list[Probe], failing: int, other: str) -> list[Change]:
-        more = job | _changing(probes, failing, other)
+    def try_changes(probes: list[Probe], failing: int, other: str, applied: list[Change]) -> Tried:
+        more = job | _changing(probes, failing, other, applied)
         return read_changes(_here(lambda: said_here(lambda say: answering.work(more, say))), probes)
 
     found.try_changes = try_changes
@@ -202,46 +202,60 @@ def _asked(job: dict[str, Any], seconds: float, seed: int) -> tuple[Examination,
 
 
 def _changes_apart(
-    job: dict[str, Any], seconds: float, probes: list[Probe], failing: int, other: str
-) -> list[Change]:
+    job: dict[str, Any], seconds: float, probes: list[Probe], failing: int, other: str,
+    applied: list[Change],
+) -> Tried:  # fmt: skip
     """Ask in the sandbox what small changes of the file would do."""
-    job = job | _changing(probes, failing, other)
+    job = job | _changing(probes, failing, other, applied)
     try:
         heard = run_apart(TASK, job, seconds, MEMORY, "the doctor")
     except OSError:
-        return []
+        return Tried()
     return read_changes(heard.said, probes)
 
 
-def _changing(probes: list[Probe], failing: int, other: str) -> dict[str, Any]:
-    asked = [probe.asked() for probe in probes]
-    return {"questions": asked, "failing": failing, "changing": True, "other": other}
+def _changing(
+    probes: list[Probe], failing: int, other: str, applied: list[Change]
+) -> dict[str, Any]:
+    return {
+        "questions": [probe.asked() for probe in probes], "failing": failing, "changing": True,
+        "other": other, "applied": [change.asked() for change in applied],
+    }  # fmt: skip
 
 
-def read_changes(heard: bytes, probes: list[Probe]) -> list[Change]:
+def read_changes(heard: bytes, probes: list[Probe]) -> Tried:
     """Read what comes out after each change; nonsense ends the reading."""
-    found = []
+    found = Tried()
     with contextlib.suppress(NonsenseError):
         for line in heard.split(b"\n")[:-1]:
             kind, what = decoded(line)
             if kind == "mended":
-                found.append(_change(what, probes))
+                found.changes.append(_change(what, probes))
+            elif kind == "before":
+                outcomes = _exactly(what, len(probes))
+                found.before[:] = [outcome_in(*pair) for pair in zip(probes, outcomes, strict=True)]
     return found
 
 
-def _change(what: Any, probes: list[Probe]) -> Change:
-    outcomes = items(part_of(what, "outcomes"), len(probes) or len(points(0)))
-    if part_of(what, "kind") not in KINDS:
-        raise NonsenseError("not a change")
-    if len(outcomes) != (len(probes) or len(points(0))):
+def _exactly(what: Any, count: int) -> list[Any]:
+    if len(items(what, count)) != count:
         raise NonsenseError("not the outcomes that were asked for")
+    return items(what, count)
+
+
+def _change(what: Any, probes: list[Probe]) -> Change:
+    outcomes = _exactly(part_of(what, "outcomes"), len(probes) or len(points(0)))
+    op = part_of(what, "op")
+    if part_of(what, "kind") not in KINDS or op not in ("", *NAMES):
+        raise NonsenseError("not a change")
     each = [outcome_in(*pair) for pair in zip(probes, outcomes, strict=True)] if probes else [
         other_in(one, len(items(part_of(one, "grads"), 2)) if "error" not in one else 0)
         for one in outcomes
     ]  # fmt: skip
     return Change(
         what["kind"], identifier_in(part_of(what, "function")), count_in(part_of(what, "line"), 1),
-        line_in(part_of(what, "old")), line_in(part_of(what, "new")), each,
+        line_in(part_of(what, "old")), line_in(part_of(what, "new")), each, op,
+        part_of(what, "everywhere") is True,
     )  # fmt: skip
 
 

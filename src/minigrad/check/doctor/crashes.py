@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .catalogue import CRASHES, FAULTS
 from .evidence import Evidence
@@ -26,6 +26,7 @@ class Crash:
     code: str
     told: tuple[str, ...]  # what the pattern of the row finds in the message
     names: list[str]
+    shown: list[str] = field(default_factory=list)  # those that end in just this
 
 
 def peel(
@@ -46,13 +47,15 @@ def peel(
         code, told = _row_of(name, outcome, signs, known)
         is_general = code == "crash"
         cause = (outcome["error"], outcome["line"]) if is_general else (code, _cause(code, told))
-        groups.setdefault(cause, Crash(code, told, [])).names.append(name)
+        groups.setdefault(cause, Crash(code, told, [])).shown.append(name)
     rest = {
         name: sign
         for name, sign in signs.items()
         if not sign.error and (sign.is_well or not evidence.rests_on(probes[name], broken))
     }
     found = [*groups.values()]
+    for crash in found:
+        crash.names.extend(crash.shown)
     if found:  # what only follows from another one is no finding of its own
         found[0].names.extend(name for name in crashed if name not in causes)
     return found, rest

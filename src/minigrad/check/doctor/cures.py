@@ -16,7 +16,7 @@ from .answers import Examination
 from .catalogue import FAULTS
 from .crashes import Crash
 from .differences import misfit, points
-from .judging import Sign
+from .judging import Sign, judge
 from .mended import Change, Mended, mended
 from .probes import BY_NAME, PROBES, drawn
 from .recognise import Named
@@ -24,6 +24,7 @@ from .run_probes import Outcome
 from .scripts import Probe
 from .signatures import Signs, signature
 
+TURNS = 3  # in which changes are looked for, each with those of the turns before made
 SICK, SOUND = 24, 24  # probes for which changes are tried: of those that fail, and of the others
 # Errors that tell what happened and not always why: a Value where its number was meant ends alike.
 DOUBTFUL = ("missing_reflected", "number_inside")
@@ -49,16 +50,14 @@ def cured(
     unsteady = {n for n in asked if is_chance and probes[n].script.shares}
     ill = [n for n in asked if not signs[n].is_well and n not in unsteady]
     ill = [n for n in ill if n not in rows][:SICK] + [n for n in ill if n in rows][:SICK]
-    well = [n for n in asked if signs[n].is_well][:SOUND]
+    well = [n for n in asked if signs[n].is_well and n not in unsteady][:SOUND]
     twins = _twins(found, probes, ill)
     failing = [*(probes[n] for n in ill), *(twin for twin, _ in twins)]
-    questions = [*failing, *(probes[n] for n in well)]
+    sound = [probes[n] for n in well]
     wrong = {n: signs[n] for n in ill} | {twin.name: sign for twin, sign in twins}
-    changes = found.try_changes(questions, len(failing), "") if ill else []
+    cures = _cures(found, failing, sound, wrong, unsteady) if ill else []
     cures = [
-        replace(cure, names=mine)
-        for cure in mended(changes, questions, wrong, unsteady)
-        if (mine := [n for n in cure.names if n in ill])
+        replace(cure, names=mine) for cure in cures if (mine := [n for n in cure.names if n in ill])
     ]
     stays = {id(one): not _is_explained(one, cures, probes, set(ill)) for one in causes}
     crashed = [one for one in crashed if stays[id(one)]]
@@ -69,10 +68,38 @@ def cured(
     ]  # fmt: skip
 
 
+def _cures(
+    found: Examination, failing: list[Probe], sound: list[Probe], wrong: Signs, unsteady: set[str]
+) -> list[Mended]:
+    """Find changes that mend, and with these made, further ones: a file can have several mistakes,
+    each of which hides the others."""
+    assert found.try_changes is not None
+    cures: list[Mended] = []
+    for turn in range(TURNS):
+        left = [probe for probe in failing if probe.name in wrong]
+        questions = [*left, *(p for p in failing if p.name not in wrong), *sound]
+        if not left:
+            break
+        tried = found.try_changes(questions, len(left), "", [cure.change for cure in cures])
+        if turn and tried.before:
+            judged = zip(questions, tried.before, strict=True)
+            now = {p.name: sign for p, outcome in judged if not (sign := judge(p, outcome)).is_well}
+            wrong = {name: now[name] for name in now if name not in unsteady}
+        more = mended(tried.changes, questions, wrong, unsteady)
+        if not more:
+            break
+        cures += [replace(cure, is_later=turn > 0) for cure in more]
+        wrong = {n: sign for n, sign in wrong.items() if not any(n in c.names for c in more)}
+    return cures
+
+
 def cured_other(found: Examination, name: str) -> Change | None:
     """Find the change after which an operation of their own has the slope of its own values."""
     asked, before = points(found.seed), found.others[name]
-    for change in found.try_changes([], 0, name) if found.try_changes else []:
+    if found.try_changes is None:
+        return None
+    tried = found.try_changes([], 0, name, [])
+    for change in tried.changes:
         is_same = all(
             new.get("around") == old.get("around")
             for new, old in zip(change.outcomes, before, strict=True)
@@ -116,6 +143,14 @@ def _twins(
     ]
 
 
+def _operations(one: Named | Crash, probes: Mapping[str, Probe]) -> set[str]:
+    """Name the operations that a row is for, or that crash by themselves."""
+    if isinstance(one, Named):
+        return {FAULTS[one.what].where}
+    scripts = [probes[name].script for name in one.names]
+    return {script.keys[0] for script in scripts if len(script.statements) == 1}
+
+
 def _is_explained(
     one: Named | Crash, cures: list[Mended], probes: Mapping[str, Probe], asked: set[str]
 ) -> bool:
@@ -129,10 +164,16 @@ def _is_explained(
             for cure in cures
         )
     if not _is_unnamed(one):
-        return any(
+        mine, where = set(one.names) & asked, _operations(one, probes)
+        own = [cure for cure in cures if cure.op in where and set(cure.names) & mine]
+        is_told = mine <= {name for cure in own for name in cure.names}
+        is_more = len(own) > 1 or any(len(cure.names) > len(mine) for cure in own)
+        return (bool(mine) and is_told and is_more) or any(
             set(one.names) <= set(cure.names) and len(cure.names) >= MORE * len(one.names)
             for cure in cures
         )
+    if any(cure.change.everywhere for cure in cures):
+        return True
     mends = {name for cure in cures for name in cure.names}
     changed = {cure.op for cure in cures} | {op for n in mends for op in probes[n].script.keys}
     return all(name in mends or set(probes[name].script.keys) & changed for name in one.names)

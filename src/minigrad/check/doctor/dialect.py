@@ -89,6 +89,7 @@ class Dialect:
     zero: str = ""
     operators: set[str] = field(default_factory=set)  # the operations written as operators
     file: str = ""  # that the class is in
+    plain: Callable[[float], Any] | None = None  # where `make` asks for gradients: without that
     evaluate: str = ""  # the method that a result needs before it has a number
     results: Mapping[Any, Any] | None = None  # gradients, where a pass returns them
     spelling: dict[str, str] = field(default_factory=dict)  # where it is not that of the lessons

@@ -4,8 +4,7 @@ People slip in one word or one line, so there are not many things that they can 
 =, `out.grad` for `out.data`, the other operand, the other sign. `mending.py` tries them out; the
 one that makes wrong numbers right shows where the mistake is.
 
-This runs in the sandbox, and knows neither what is right nor what a change is good for. Only the
-derivatives of the operations are written here, as people write them in a rule.
+This runs in the sandbox, and knows neither what is right nor what a change is good for.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from .dialect import BACKWARD, DATA, GRAD, NAMES, SPECIAL
+from .dialect import BACKWARD, DATA, GRAD
+from .formulas import OPERATION_OF, formulas, operation_of_class
 
 # Kinds of changes, from what is told apart best to what would do for any mistake: of two that come
 # out alike, the earlier one is told.
@@ -26,25 +26,11 @@ KINDS = (
     "formulas",
 )  # fmt: skip
 LONGEST = 160  # characters of a line that is told
-OPERATION_OF = {name: op for op, names in NAMES.items() for name in names} | {
-    name: op for op, name in SPECIAL.items()
-}
 CONSTANTS = (0, 1, 2, -1)
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 _TURNED: dict[type[ast.AST], type[ast.cmpop]] = {
     ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-}  # fmt: skip
-# What an operand's gradient is multiplied by: x and y are the numbers of the operands, z is that of
-# the result, n an exponent.
-DERIVATIVES = {
-    "add": ("1", "1"), "sub": ("1", "-1"), "mul": ("{y}", "{x}"),
-    "div": ("1 / {y}", "-{x} / {y} ** 2"), "neg": ("-1",), "pow": ("{n} * {x} ** ({n} - 1)",),
-    "tanh": ("1 - {z} ** 2",), "exp": ("{z}",), "log": ("1 / {x}",), "relu": ("({x} > 0)",),
-    "sigmoid": ("{z} * (1 - {z})",),
-}  # fmt: skip
-REFLECTED = {
-    "__radd__": "+", "__rsub__": "-", "__rmul__": "*", "__rtruediv__": "/", "__rpow__": "**",
 }  # fmt: skip
 Change = Callable[[ast.AST], ast.AST | list[ast.AST] | None]
 
@@ -70,11 +56,22 @@ class Edit:
         return _written(self.after)
 
 
-def edits_of(function: ast.FunctionDef, words: dict[str, str], hook: str) -> list[Edit]:
-    """List what the author of a function may have meant instead, the likeliest first."""
-    found = _Edits(function, words, hook)
+def edits_of(
+    function: ast.FunctionDef, words: dict[str, str], hook: str, owner: str = ""
+) -> list[Edit]:
+    """List what the author of a function may have meant instead, the likeliest first.
+
+    `owner` is the class around it.
+    """
+    found = Edits(function, words, hook, owner)
     made = [edit for edit in found.all() if edit is not None]
     return sorted(made, key=lambda edit: KINDS.index(edit.kind))
+
+
+def operation_in(function: str, owner: str) -> str:
+    """Name the operation that a function is for, by itself or by the class around it."""
+    op = OPERATION_OF.get(function, "")
+    return op or (operation_of_class(owner) if "backward" in function or "grad" in function else "")
 
 
 def hook_of(tree: ast.AST) -> str:
@@ -91,8 +88,31 @@ def hook_of(tree: ast.AST) -> str:
     return max(counts, key=lambda name: counts[name]) if counts else ""
 
 
-class _Edits:
-    def __init__(self, function: ast.FunctionDef, words: dict[str, str], hook: str) -> None:
+def without_calls(function: ast.FunctionDef, hook: str) -> Edit | None:
+    """Take the calls of other nodes' rules out of the rules of an operation, if there are such."""
+    copied = copy.deepcopy(function)
+    rules = [n for n in ast.walk(copied) if isinstance(n, ast.FunctionDef) and n is not copied]
+    calls = [
+        n
+        for rule in rules
+        for n in ast.walk(rule)
+        if isinstance(n, ast.Expr)
+        and isinstance(n.value, ast.Call)
+        and isinstance(n.value.func, ast.Attribute)
+        and n.value.func.attr == hook
+    ]
+    for call in calls:
+        _put(copied, call, ast.Pass())
+    ast.fix_missing_locations(copied)
+    return Edit("deletes", calls[0].lineno, calls[0], ast.Pass(), copied) if calls else None
+
+
+class Edits:
+    """A function, what is known of it, and the changes that are tried in it."""
+
+    def __init__(
+        self, function: ast.FunctionDef, words: dict[str, str], hook: str, owner: str
+    ) -> None:
         self.function, self.hook = function, hook
         self.nodes = [*ast.walk(function)]
         self.data = {words.get("data", "data"), *DATA}
@@ -101,7 +121,8 @@ class _Edits:
         self.cls = words.get("class", "")
         self.inner = [n for n in self.nodes[1:] if isinstance(n, ast.FunctionDef)]
         self.arguments = [a.arg for a in function.args.args]
-        self.op = OPERATION_OF.get(function.name, "")
+        self.op = operation_in(function.name, owner)
+        self.is_operation = function.name in OPERATION_OF
         self.out = self._result()
         self.statement_of: dict[int, int] = {}
         places = {id(node): k for k, node in enumerate(self.nodes)}
@@ -114,7 +135,7 @@ class _Edits:
         self.bases = {  # of attributes
             places[id(n.value)] for n in self.nodes if isinstance(n, ast.Attribute)
         }
-        self.gradients = [k for k, n in enumerate(self.nodes) if self._target(n) is not None]
+        self.gradients = [k for k, n in enumerate(self.nodes) if self.target(n) is not None]
 
     def all(self) -> Iterator[Edit | None]:
         yield from self._accumulating()
@@ -123,7 +144,7 @@ class _Edits:
         if self.function.name in BACKWARD and self.arguments:
             seed = f"{self.arguments[0]}.{self.slope} = 1.0"
             start = self.places[id(self.function.body[0])]
-            yield self._edit("seeds", {start: lambda n: [ast.parse(seed).body[0], n]})
+            yield self.edit("seeds", {start: lambda n: [ast.parse(seed).body[0], n]})
         for k, node in enumerate(self.nodes):
             if id(node) in self.skipped:
                 continue
@@ -131,8 +152,7 @@ class _Edits:
                 yield from self._statement(k, node)
             elif isinstance(node, ast.expr):
                 yield from self._expression(k, node)
-        yield from self._formulas()
-        yield from self._reflected()
+        yield from formulas(self)
 
     # ---- what is known of the function ----------------------------------------------------------
 
@@ -145,7 +165,7 @@ class _Edits:
         ]
         return returned[-1] if returned else ""
 
-    def _target(self, node: ast.AST) -> ast.Attribute | None:
+    def target(self, node: ast.AST) -> ast.Attribute | None:
         """Return the gradient that a statement sets, if it does."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
@@ -156,7 +176,7 @@ class _Edits:
         is_gradient = isinstance(target, ast.Attribute) and target.attr in self.grad
         return target if is_gradient and isinstance(target, ast.Attribute) else None
 
-    def _incoming(self) -> str:
+    def incoming(self) -> str:
         """Write the gradient that comes in: out.grad, or the argument of a rule."""
         if self.out and self.inner:
             given = [a.arg for a in self.inner[0].args.args if a.arg != "self"]
@@ -166,7 +186,7 @@ class _Edits:
 
     # ---- making an edit -------------------------------------------------------------------------
 
-    def _edit(self, kind: str, changes: dict[int, Change]) -> Edit | None:
+    def edit(self, kind: str, changes: dict[int, Change]) -> Edit | None:
         copied = copy.deepcopy(self.function)
         nodes = [*ast.walk(copied)]
         first = min(changes)
@@ -185,16 +205,16 @@ class _Edits:
     def _each(self, kind: str, places: list[int], change: Change) -> Iterator[Edit | None]:
         """Change several statements at once, and one by one."""
         if len(places) > 1:
-            yield self._edit(kind, dict.fromkeys(places, change))
+            yield self.edit(kind, dict.fromkeys(places, change))
         for place in places:
-            yield self._edit(kind, {place: change})
+            yield self.edit(kind, {place: change})
 
     # ---- statements that set gradients ----------------------------------------------------------
 
     def _accumulating(self) -> Iterator[Edit | None]:
         set_ = [k for k in self.gradients if isinstance(self.nodes[k], ast.Assign)]
         yield from self._each("adds", set_, _added)
-        incoming = self._incoming()
+        incoming = self.incoming()
         if incoming:
             wanted = ast.dump(_parsed(incoming))
             alone = [
@@ -203,56 +223,6 @@ class _Edits:
                 if not any(ast.dump(n) == wanted for n in ast.walk(self.nodes[k].value))  # type: ignore[attr-defined]
             ]
             yield from self._each("chains", alone, lambda n: _chained(n, incoming))
-
-    def _formulas(self) -> Iterator[Edit | None]:
-        """Write the derivative of the operation where there is another formula, or none."""
-        incoming, derivatives = self._incoming(), DERIVATIVES.get(self.op, ())
-        if not incoming or not derivatives or not self.gradients:
-            return
-        bases = list(dict.fromkeys(
-            ast.unparse(target.value)
-            for k in self.gradients
-            if (target := self._target(self.nodes[k])) is not None
-        ))  # fmt: skip
-        names = [name for name in self.arguments if name not in ("cls",)]
-        x = bases[0] if bases[0] != (names[1:] or [""])[0] else names[0]
-        y = next((b for b in bases if b != x), names[1] if len(names) > 1 else "")
-        n = names[1] if len(names) > 1 else ""
-        filled = {
-            "x": f"{x}.{self.number}", "y": f"{y}.{self.number}", "n": n,
-            "z": f"{self.out}.{self.number}",
-        }  # fmt: skip
-        if any("{z}" in d for d in derivatives) and not self.out:
-            return
-        lines = {
-            base: f"{base}.{self.slope} += ({d.format(**filled)}) * {incoming}"
-            for base, d in zip((x, y), derivatives, strict=False)
-            if base
-        }
-        changes: dict[int, Change] = {}
-        for k in self.gradients:
-            target = self._target(self.nodes[k])
-            assert target is not None
-            line = lines.get(ast.unparse(target.value))
-            if line:
-                changes[k] = lambda _, line=line: ast.parse(line).body[0]  # type: ignore[misc]
-        for k, change in changes.items():
-            yield self._edit("formula", {k: change})
-        if len(changes) > 1:
-            yield self._edit("formulas", changes)
-        missing = [line for base, line in lines.items() if base not in bases]
-        if missing:
-            last = self.gradients[-1]
-            yield self._edit("line", {last: lambda n: [n, ast.parse(missing[0]).body[0]]})
-
-    def _reflected(self) -> Iterator[Edit | None]:
-        """Write what a number on the left of an operator has to come to."""
-        symbol = REFLECTED.get(self.function.name)
-        last = self.function.body[-1]
-        if symbol and len(self.arguments) == 2 and isinstance(last, ast.Return):
-            line = f"return {self.cls}({self.arguments[1]}) {symbol} {self.arguments[0]}"
-            place = self.places[id(last)]
-            yield self._edit("formula", {place: lambda _: ast.parse(line).body[0]})
 
     def _hooking(self) -> Iterator[Edit | None]:
         """Give the rule to the result, by the name that the pass looks for."""
@@ -274,11 +244,11 @@ class _Edits:
             called = node.value.func if isinstance(node.value, ast.Call) else node.value
             line = right.format(ast.unparse(called))
             if ast.unparse(node) != line:
-                yield self._edit("hooks", {k: lambda _, line=line: ast.parse(line).body[0]})  # type: ignore[misc]
+                yield self.edit("hooks", {k: lambda _, line=line: ast.parse(line).body[0]})  # type: ignore[misc]
         if not found:
             line = right.format(self.inner[0].name)
             returns = [k for k, n in enumerate(self.nodes) if n is self.function.body[-1]]
-            yield self._edit("hooks", {returns[0]: lambda n: [ast.parse(line).body[0], n]})
+            yield self.edit("hooks", {returns[0]: lambda n: [ast.parse(line).body[0], n]})
 
     def _recording(self) -> Iterator[Edit | None]:
         """Give the operands to the node that is made."""
@@ -290,22 +260,22 @@ class _Edits:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 if node.func.id != self.cls or not node.args:
                     continue
-                yield self._edit("operands", {k: lambda n: _given(n, operands)})
+                yield self.edit("operands", {k: lambda n: _given(n, operands)})
 
     # ---- any statement --------------------------------------------------------------------------
 
     def _statement(self, k: int, node: ast.stmt) -> Iterator[Edit | None]:
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub):
             other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-            yield self._edit("sign", {k: lambda n: _set(n, op=other)})
+            yield self.edit("sign", {k: lambda n: _set(n, op=other)})
         if isinstance(node, ast.For):
-            yield self._edit("order", {k: _turned_round})
+            yield self.edit("order", {k: _turned_round})
         is_called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute)
         if is_called:
-            yield self._edit("number", {k: _called})
+            yield self.edit("number", {k: _called})
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign) and not is_text:
-            yield self._edit("deletes", {k: lambda _: ast.Pass()})
+            yield self.edit("deletes", {k: lambda _: ast.Pass()})
         for block in ("body", "orelse"):
             statements = getattr(node, block, [])
             if not isinstance(statements, list):
@@ -314,7 +284,7 @@ class _Edits:
                 if isinstance(one, ast.If | ast.For) and isinstance(two, ast.Expr | ast.Assign):
                     place, moved = self.places[id(one)], self.places[id(two)]
                     inside = copy.deepcopy(two)
-                    yield self._edit("inside", {
+                    yield self.edit("inside", {
                         moved: lambda _: [],
                         place: lambda n, inside=inside: _set(n, body=[*n.body, inside]),  # type: ignore
                     })  # fmt: skip
@@ -325,31 +295,31 @@ class _Edits:
         if isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC):
             for other in _ARITHMETIC:
                 if not isinstance(node.op, other):
-                    yield self._edit("operator", {k: lambda n, o=other: _set(n, op=o())})  # type: ignore[misc]
+                    yield self.edit("operator", {k: lambda n, o=other: _set(n, op=o())})  # type: ignore[misc]
             if not isinstance(node.op, ast.Add | ast.Mult):
-                yield self._edit("operator", {k: lambda n: _set(n, left=n.right, right=n.left)})  # type: ignore[attr-defined]
+                yield self.edit("operator", {k: lambda n: _set(n, left=n.right, right=n.left)})  # type: ignore[attr-defined]
             for side in ("left", "right"):
-                yield self._edit("sign", {k: lambda n, side=side: _negated(n, side)})  # type: ignore[misc]
-            yield self._edit("drops", {k: lambda n: n.left})  # type: ignore[attr-defined]
-            yield self._edit("drops", {k: lambda n: n.right})  # type: ignore[attr-defined]
+                yield self.edit("sign", {k: lambda n, side=side: _negated(n, side)})  # type: ignore[misc]
+            yield self.edit("drops", {k: lambda n: n.left})  # type: ignore[attr-defined]
+            yield self.edit("drops", {k: lambda n: n.right})  # type: ignore[attr-defined]
         elif isinstance(node, ast.Compare) and type(node.ops[0]) in _TURNED:
             turned = _TURNED[type(node.ops[0])]
-            yield self._edit("compares", {k: lambda n: _set(n, ops=[turned()])})
+            yield self.edit("compares", {k: lambda n: _set(n, ops=[turned()])})
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            yield self._edit("sign", {k: lambda n: n.operand})  # type: ignore[attr-defined]
+            yield self.edit("sign", {k: lambda n: n.operand})  # type: ignore[attr-defined]
         elif isinstance(node, ast.IfExp):
-            yield self._edit("compares", {k: lambda n: _set(n, body=n.orelse, orelse=n.body)})  # type: ignore[attr-defined]
+            yield self.edit("compares", {k: lambda n: _set(n, body=n.orelse, orelse=n.body)})  # type: ignore[attr-defined]
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
             for number in CONSTANTS:
                 if node.value != number:
                     made = _parsed(repr(number))
-                    yield self._edit("constant", {k: lambda _, made=made: made})  # type: ignore[misc]
+                    yield self.edit("constant", {k: lambda _, made=made: made})  # type: ignore[misc]
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             if node.attr in self.data | self.grad:
                 swapped = self.slope if node.attr in self.data else self.number
-                yield self._edit("attribute", {k: lambda n: _set(n, attr=swapped)})
+                yield self.edit("attribute", {k: lambda n: _set(n, attr=swapped)})
             if node.attr in self.data:
-                yield self._edit("number", {k: lambda n: n.value})  # type: ignore[attr-defined]
+                yield self.edit("number", {k: lambda n: n.value})  # type: ignore[attr-defined]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._name(k, node)
 
@@ -360,7 +330,7 @@ class _Edits:
             return
         for name in dict.fromkeys(known):
             if name != node.id:
-                yield self._edit("names", {k: lambda n, name=name: _set(n, id=name)})  # type: ignore[misc]
+                yield self.edit("names", {k: lambda n, name=name: _set(n, id=name)})  # type: ignore[misc]
         if node.id in (*self.arguments, self.out) and k not in self.bases:
             text = f"{node.id}.{self.number}"
             alike = [  # in the same statement
@@ -373,7 +343,7 @@ class _Edits:
             ]
             places = {(k,), tuple(alike)} if alike[0] == k else {(k,)}
             for each in places:
-                yield self._edit("number", dict.fromkeys(each, lambda _: _parsed(text)))
+                yield self.edit("number", dict.fromkeys(each, lambda _: _parsed(text)))
 
 
 # ---- changes of one node ------------------------------------------------------------------------

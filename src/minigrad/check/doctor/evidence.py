@@ -56,6 +56,8 @@ class Evidence:
                 and "assign" not in own
                 and not any(mark.startswith("sets ") for mark in own)
             )
+        if fault.code == "kept_in_operand":
+            return bool(own) and not any(mark.startswith("writes __") for mark in own)
         if fault.code == "value_hash":
             return bool(own) and not {"compares", "bases"} & set(own)
         return fault.code == "same_object" and not self.has_closures

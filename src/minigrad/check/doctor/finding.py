@@ -9,6 +9,7 @@ This runs in the sandbox, next to a stranger's code. Start at `find`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import operator
 import sys
@@ -135,7 +136,7 @@ def _introduced(dialect: Dialect, modules: list[ModuleType]) -> Dialect:
 def _made(cls: type, named: Named, modules: list[ModuleType]) -> Iterator[Dialect]:
     """Yield ways in which one is made and keeps its number; those first that compute."""
     others, reason, is_any = [], "", False
-    for make, spelling in _makers(cls):
+    for make, spelling, plain in _makers(cls):
         try:
             sample = make(2.5)
             # A class that rounds is ill, but a class all the same: 2 is 2.
@@ -147,7 +148,7 @@ def _made(cls: type, named: Named, modules: list[ModuleType]) -> Iterator[Dialec
             continue
         is_any = True
         dialect = Dialect(cls, make, data, "", lambda _: None, {})
-        dialect.spelling = {"make": spelling}
+        dialect.spelling, dialect.plain = {"make": spelling}, plain
         dialect.operators = operators_of(cls)
         dialect.operations = _operations(dialect, modules)
         if _computes(dialect):
@@ -162,8 +163,12 @@ def _made(cls: type, named: Named, modules: list[ModuleType]) -> Iterator[Dialec
         raise NoEngineError(f"{cls.__name__} keeps its number in no attribute {called}; name it")
 
 
-def _makers(cls: type) -> Iterator[tuple[Callable[[float], Any], str]]:
-    """Yield ways to make one, and to write it: from a number, an array or a list of one."""
+Make = Callable[[float], Any]
+
+
+def _makers(cls: type) -> Iterator[tuple[Make, str, Make]]:
+    """Yield ways to make one, and to write it, and to make it from no more than is needed: from a
+    number, an array or a list of one."""
     try:
         parameters = list(inspect.signature(cls).parameters.values())
     except (TypeError, ValueError):
@@ -176,7 +181,7 @@ def _makers(cls: type) -> Iterator[tuple[Callable[[float], Any], str]]:
         for p in named
         if p.name != holder and (p.default is p.empty or fill.get(p.name) is True)
     }
-    wraps: dict[str, Callable[[float], Any]] = {"{}": lambda x: x}
+    wraps: dict[str, Make] = {"{}": lambda x: x}
     np = sys.modules.get("numpy")
     if np is not None:
         wraps["np.array({})"] = np.array
@@ -185,14 +190,14 @@ def _makers(cls: type) -> Iterator[tuple[Callable[[float], Any], str]]:
     wraps["[{}]"] = lambda x: [x]
     is_first = not named or (holder == named[0].name and named[0].kind is not _KEYWORD)
     more = "".join(f", {name}={value!r}" for name, value in options.items())
+    needed = {p.name: options[p.name] for p in named if p.name in options and p.default is p.empty}
     for written, wrap in wraps.items():
-        if is_first:
-            yield lambda x, wrap=wrap: cls(wrap(x), **options), f"{cls.__name__}({written}{more})"  # type: ignore[misc]
-        else:
-            yield (
-                lambda x, wrap=wrap: cls(**{holder: wrap(x)}, **options),  # type: ignore[misc]
-                f"{cls.__name__}({holder}={written}{more})",
-            )
+
+        def make(x: float, wrap: Make = wrap, given: dict[str, Any] = options) -> Any:
+            return cls(wrap(x), **given) if is_first else cls(**{holder: wrap(x)}, **given)
+
+        given = written if is_first else f"{holder}={written}"
+        yield make, f"{cls.__name__}({given}{more})", functools.partial(make, given=needed)
 
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY

@@ -112,9 +112,21 @@ def _explained(
         named = recognise(rest, probes, known, evidence)
     crashed, named, cures = cured(found, probes, outcomes, signs, crashed, named)
     findings = [_crash(found, probes, outcomes, crash) for crash in crashed]
-    findings += [_cure(found, probes, outcomes, cure) for cure in cures]
-    findings += [_named(found, probes, outcomes, fault) for fault in named]
+    findings += _one_a_line(
+        [_named(found, probes, outcomes, fault) for fault in named],
+        [_cure(found, probes, outcomes, cure) for cure in cures],
+    )
     return findings + _refusals(found, probes, outcomes, refused)
+
+
+def _one_a_line(rows: list[Finding], cures: list[Finding]) -> list[Finding]:
+    """Of a row and a change that speak of the same line, tell the one that explains more."""
+
+    def is_less(one: Finding, others: list[Finding], least: int) -> bool:
+        return any(o.line == one.line and len(o.also) >= len(one.also) + least for o in others)
+
+    rows_left = [row for row in rows if row.line is None or not is_less(row, cures, 1)]
+    return [cure for cure in cures if not is_less(cure, rows, 0)] + rows_left
 
 
 def _cure(
@@ -122,7 +134,7 @@ def _cure(
 ) -> Finding:
     """Tell of a mistake by the line that mends it."""
     change = cure.change
-    fault = FAULTS.get(cure.code) or GENERAL[cure.code]
+    fault = FAULTS.get(cure.code) or GENERAL[cure.code + ("_too" if cure.is_later else "")]
     op = cure.op or change.function
     told = (_word(op), change.old, change.new)
     made = _finding(found, probes, outcomes, fault, cure.names, cure.names, told)
@@ -162,7 +174,7 @@ def _crash(
     found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], crash: Crash
 ) -> Finding:
     fault = FAULTS.get(crash.code) or GENERAL[crash.code]
-    return _finding(found, probes, outcomes, fault, crash.names, crash.names, crash.told)
+    return _finding(found, probes, outcomes, fault, crash.names, crash.shown, crash.told)
 
 
 def _named(

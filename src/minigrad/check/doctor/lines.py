@@ -25,7 +25,8 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # operations, and "uses name op" of which; and of how it walks: "appends name", "nests name" (it has
 # a function inside), "reverses name", "asks name", "names name" (it looks for a node, or for an
 # attribute of one, among others), "starts name", "strays name" (the function inside is called with
-# self, or with something else), "lists name" (it appends a node at every visit). "bases": there is
+# self, or with something else), "lists name" (it appends a node at every visit), "writes name" (it
+# sets an attribute of an operand). "bases": there is
 # a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
 
@@ -100,6 +101,8 @@ class _Place:
             self._put(marks, [f"def {node.name}"], node.lineno, is_first=True)
             if not self.functions:
                 self._put(marks, [*_made_of(node), *_walks(node)], node.lineno)
+                if line := _writes(node):
+                    self._put(marks, [f"writes {node.name}"], line)
         elif isinstance(node, ast.For | ast.While):
             self._put(marks, [f"loops {function}" for function in self.functions], node.lineno)
         elif isinstance(node, ast.Assign | ast.AugAssign):
@@ -179,6 +182,22 @@ def _made_of(node: ast.FunctionDef) -> list[str]:
     used |= {special.get(f.attr) for f in calls if isinstance(f, ast.Attribute)}
     found = [f"uses {node.name} {op}" for op in sorted(filter(None, used))]
     return [f"made {node.name}", *found] if found else []
+
+
+def _writes(node: ast.FunctionDef) -> int:
+    """Find where a function sets an attribute of an operand, other than in its rule: 0 if none."""
+    operands = {a.arg for a in node.args.args}
+    waiting: list[ast.AST] = [*node.body]
+    while waiting:
+        part = waiting.pop(0)
+        if isinstance(part, ast.FunctionDef | ast.Lambda):
+            continue
+        waiting += ast.iter_child_nodes(part)
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+            is_operand = isinstance(part.value, ast.Name) and part.value.id in operands
+            if is_operand and part.attr not in (*DATA, *GRAD) and "backward" not in part.attr:
+                return part.lineno
+    return 0
 
 
 def _walks(node: ast.FunctionDef) -> list[str]:

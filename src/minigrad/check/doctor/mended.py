@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .catalogue import FAULTS
-from .edits import KINDS, OPERATION_OF, REFLECTED
+from .edits import KINDS
+from .formulas import REFLECTED
 from .judging import judge
 from .run_probes import Outcome
 from .scripts import Probe
@@ -20,6 +22,7 @@ from .signatures import Signs
 # What is known by a name of its own, if it is the rule of an operation.
 FAMILIES = {"adds": "overwrite", "chains": "chain_forgotten", "operands": "no_operands"}
 PASSES = {"seeds": "missing_seed"}
+EVERYWHERE = {"adds": "overwrite"}  # and if it is that of all operations
 FORMULAS = ("formula", "formulas", "line")
 # What one may be sure of even if a single probe shows it.
 SURE = ("adds", "hooks", "chains", "operands", "attribute", "seeds", "inside", *FORMULAS)
@@ -38,6 +41,23 @@ class Change:
     old: str
     new: str
     outcomes: list[Outcome] = field(repr=False)
+    op: str = ""  # the operation that the function is for
+    everywhere: bool = False  # whether the like is changed in all operations
+
+    def asked(self) -> dict[str, Any]:
+        """Say which change it is, as JSON can hold it, so that it can be made again."""
+        return {
+            "kind": self.kind, "line": self.line, "old": self.old, "new": self.new,
+            "function": self.function, "op": self.op, "everywhere": self.everywhere,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What comes out before any of these changes, and after each of them."""
+
+    before: list[Outcome] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +66,12 @@ class Mended:
 
     change: Change
     names: list[str]  # of the probes that are right after it
+    is_later: bool = False  # whether others were made before: then it is not the only one
 
     @property
     def op(self) -> str:
         """The operation whose function was changed, if it is one."""
-        return OPERATION_OF.get(self.change.function, "")
+        return "" if self.change.everywhere else self.change.op
 
     @property
     def code(self) -> str:
@@ -58,6 +79,8 @@ class Mended:
         kind = self.change.kind
         if kind in PASSES:
             return PASSES[kind]
+        if self.change.everywhere:
+            return EVERYWHERE.get(kind, "slip")
         if kind == "hooks":
             is_own = self.change.old.startswith("self.")
             has_rule = "=" in self.change.old
@@ -77,34 +100,40 @@ def mended(
 ) -> list[Mended]:
     """Choose the changes that mend most, one after the other.
 
-    Probes that come out otherwise from run to run prove nothing, right or wrong.
+    Probes that come out otherwise from run to run prove nothing, right or wrong; and where there
+    are such, what is left proves less.
     """
     left = set(ill)
+    is_chance = bool(unsteady)
     judged = [one for c in changes if (one := _judged(c, probes, ill, unsteady)) is not None]
     found: list[Mended] = []
     while left:
-        best = max(judged, key=lambda one: _worth(one, left, len(ill)), default=None)
-        if best is None or not _worth(best, left, len(ill))[0]:
+        best = max(judged, key=lambda one: _worth(one, left, len(ill), is_chance), default=None)
+        if best is None or not _worth(best, left, len(ill), is_chance)[0]:
             break
         found.append(best)
         left -= set(best.names)
     return found
 
 
-def _worth(one: Mended, left: set[str], every: int) -> tuple[int, int]:
+def _worth(one: Mended, left: set[str], every: int, is_chance: bool) -> tuple[int, bool, int]:
     mends = len(left & set(one.names))
-    return mends if mends >= _least(one.change, every) else 0, -KINDS.index(one.change.kind)
+    is_enough = mends >= _least(one.change, every, is_chance)
+    return (
+        mends if is_enough else 0, not one.change.everywhere, -KINDS.index(one.change.kind)
+    )  # fmt: skip
 
 
-def _least(change: Change, every: int) -> int:
+def _least(change: Change, every: int, is_chance: bool) -> int:
     """How many probes a change must mend, of all that are wrong: one can be luck, if the change
     could be any. Taking something away, or changing what is no operation, often makes a few
     numbers right by cutting the graph; if that is the mistake, it mends everything.
     """
     if change.kind in SURE:
         return 1
-    is_operation = change.function in OPERATION_OF or change.function in REFLECTED
-    return 2 if is_operation and change.kind not in ("deletes", "drops") else every
+    is_operation = change.op or change.function in REFLECTED
+    is_plain = is_operation and change.kind not in ("deletes", "drops") and not is_chance
+    return 2 if is_plain else max(every, 2)
 
 
 def _judged(change: Change, probes: list[Probe], ill: Signs, unsteady: set[str]) -> Mended | None:

@@ -14,15 +14,17 @@ import ast
 import contextlib
 import functools
 import gc
+import math
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from .dialect import Dialect
-from .edits import Edit, edits_of, hook_of
+from .edits import Edit, edits_of, hook_of, operation_in, without_calls
 from .extras import ask as ask_other
 from .extras import others
 from .run_probes import Outcome, run_all
@@ -35,7 +37,22 @@ LINES = 100_000  # that one change may run
 FEW = 3  # probes that are run first: most changes change nothing, or break everything
 MOST = 400  # changes that are told of
 
+# What people do alike in all operations: such changes are also tried in all of them at once.
+EVERYWHERE = ("adds", "chains", "hooks", "operands")
+
 Live = tuple[ast.FunctionDef, str, list[FunctionType]]  # with the class around it
+Part = tuple[Edit, Live]  # of a change: one function
+Ask = list[Callable[[], Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of functions: everything, what first, and what comes out unchanged."""
+
+    lives: list[tuple[Live, list[int]]]  # with the questions in which one of them runs
+    ask: Ask
+    before: list[Any]
+    failing: int = 0  # the first so many of the questions are those that fail
 
 
 def mend(
@@ -44,34 +61,96 @@ def mend(
 ) -> None:  # fmt: skip
     """Say what comes out of the questions, of which the first so many fail, after each change.
 
-    Or what comes out of an operation that is not in the table, which the job then names.
+    Or what comes out of an operation that is not in the table, which the job then names. Changes
+    that are found already can be made before, for good.
     """
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError, SystemError):
         tree = ast.Module([], [])
-    if job["other"]:
-        asked = _others(dialect, tree, job)
-    else:
-        asked = _probes(dialect, tree, questions, job["failing"])
-    deadline = time.process_time() + SECONDS
     hook = hook_of(tree)
+    lives = [*_live(dialect.file, tree)]
+    for change in job["applied"]:
+        lives = _apply(change, lives, dialect, hook)
+    if job["other"]:
+        asked = _others(dialect, lives, job)
+    else:
+        asked = _probes(dialect, lives, questions, job["failing"])
+        say("before", asked.before)
+    deadline = time.process_time() + SECONDS
     seen: list[list[Any]] = []
-    for (function, cls, objects), ask, first, before in asked:
-        for edit in edits_of(function, dialect.words, hook):
-            outcomes = None
-            if time.process_time() > deadline or len(seen) == MOST:
-                break
-            with _bounded(job["is_timed"]):
-                outcomes = _changed(edit, cls, objects, ask, first, before)
-            if not outcomes or outcomes in seen:
-                continue
+    for parts, first in _changes(asked, dialect, hook):
+        outcomes = None
+        if time.process_time() > deadline or len(seen) == MOST:
+            break
+        with _bounded(job["is_timed"]):
+            outcomes = _changed(parts, asked, first)
+        if not outcomes or outcomes in seen:
+            continue
+        if len(parts) == 1:  # of a change of one function and the same of all, both are told
             seen.append(outcomes)
-            say("mended", {
-                "kind": edit.kind, "line": edit.line, "old": edit.old, "new": edit.new,
-                "function": function.name, "outcomes": outcomes,
-            })  # fmt: skip
+        say("mended", _told(parts) | {"outcomes": outcomes})
     say("end", True)
+
+
+def _changes(asked: _Asked, dialect: Dialect, hook: str) -> Iterator[tuple[list[Part], list[int]]]:
+    """Yield changes of all functions at once, then those of each, with what to ask first."""
+    found = [edits_of(live[0], dialect.words, hook, live[1]) for live, _ in asked.lives]
+    first = sorted({k for _, mine in asked.lives for k in mine[:FEW]})[: 2 * FEW]
+    every: dict[str, list[Part]] = {kind: [] for kind in EVERYWHERE}
+    rest: list[Part] = []
+    for (live, _), edits in zip(asked.lives, found, strict=True):
+        if not operation_in(live[0].name, live[1]):
+            continue
+        for kind in EVERYWHERE:
+            every[kind] += [(edit, live) for edit in edits if edit.kind == kind][:1]
+        rest += [(edit, live) for edit in [without_calls(live[0], hook)] if edit is not None]
+    for parts in every.values():
+        if len(parts) > 1:
+            yield parts, first
+    if rest and every["adds"]:  # rules that go on to the next node by themselves
+        yield _joined(every["adds"], rest, hook), first
+    for (live, mine), edits in zip(asked.lives, found, strict=True):
+        for edit in edits:
+            yield [(edit, live)], mine[:FEW]
+
+
+def _joined(adds: list[Part], rest: list[Part], hook: str) -> list[Part]:
+    """Make two changes of the same functions one."""
+    changed = {id(live[0]): edit for edit, live in adds}
+    others = [(edit, live) for edit, live in rest if id(live[0]) not in changed]
+    both = []
+    for edit, live in adds:
+        more = without_calls(edit.function, hook)
+        both.append((replace(edit, function=more.function) if more else edit, live))
+    return both + others
+
+
+def _told(parts: list[Part]) -> dict[str, Any]:
+    edit, (function, cls, _) = parts[0]
+    return {
+        "kind": edit.kind, "line": edit.line, "old": edit.old, "new": edit.new,
+        "function": function.name, "op": operation_in(function.name, cls),
+        "everywhere": len(parts) > 1,
+    }  # fmt: skip
+
+
+def _apply(change: dict[str, Any], lives: list[Live], dialect: Dialect, hook: str) -> list[Live]:
+    """Make a change for good."""
+    mine = [x for x in lives if change["everywhere"] or x[0].name == change["function"]]
+    asked = _Asked([(live, []) for live in mine], [], [])
+    for parts, _ in _changes(asked, dialect, hook):
+        if _told(parts) != change:
+            continue
+        for edit, (old, cls, objects) in parts:
+            code = _code_of(edit.function, cls, dialect.file)
+            if code is None or any(code.co_freevars != f.__code__.co_freevars for f in objects):
+                continue
+            for function in objects:
+                function.__code__ = code
+            lives = [(edit.function, cls, objects) if live[0] is old else live for live in lives]
+        break
+    return lives
 
 
 class TooLongError(BaseException):
@@ -109,51 +188,58 @@ def _bounded(is_timed: bool) -> Iterator[None]:
             sys.settrace(before)
 
 
-Ask = list[Callable[[], Any]]
-Asked = tuple[Live, Ask, list[int], list[Any]]  # what to ask first, and what comes out unchanged
-
-
-def _probes(
-    dialect: Dialect, tree: ast.Module, questions: list[Probe], failing: int
-) -> Iterator[Asked]:
+def _probes(dialect: Dialect, lives: list[Live], questions: list[Probe], failing: int) -> _Asked:
     ask: Ask = [functools.partial(_outcome, dialect, probe) for probe in questions]
-    before = [one() for one in ask]
-    for live, mine in _ranked(dialect, tree, questions, failing):
-        yield live, ask, mine[:FEW], before
+    ranked = [*_ranked(dialect, lives, questions, failing)]
+    return _Asked(ranked, ask, [one() for one in ask], failing)
 
 
-def _others(dialect: Dialect, tree: ast.Module, job: dict[str, Any]) -> Iterator[Asked]:
+def _others(dialect: Dialect, lives: list[Live], job: dict[str, Any]) -> _Asked:
     found = others(dialect).get(job["other"])
     if found is None:
-        return
+        return _Asked([], [], [])
     call, count = found
     ask: Ask = [
         functools.partial(ask_other, dialect, call, point[:count], job["step"])
         for point in job["points"]
     ]
-    for live in _live(dialect.file, tree):
-        if live[0].name == job["other"]:
-            yield live, ask, [0, 1], [one() for one in ask]
+    mine = [(live, [0, 1]) for live in lives if live[0].name == job["other"]]
+    return _Asked(mine, ask, [one() for one in ask], len(ask))
 
 
-def _changed(
-    edit: Edit, cls: str, objects: list[FunctionType], ask: Ask,
-    first: list[int], before: list[Any],
-) -> list[Any] | None:  # fmt: skip
-    """Return what comes out after a change; None where it changes nothing that fails."""
-    code = _code_of(edit.function, cls)
-    if code is None or any(code.co_freevars != f.__code__.co_freevars for f in objects):
-        return None
-    kept = [function.__code__ for function in objects]
+def _changed(parts: list[Part], asked: _Asked, first: list[int]) -> list[Any] | None:
+    """Return what comes out after a change; None where it changes nothing that fails, or something
+    else: an answer that nobody complains of has to stay as it is."""
+    codes = [(_code_of(edit.function, cls), objects) for edit, (_, cls, objects) in parts]
+    kept = [(function, function.__code__) for _, objects in codes for function in objects]
     try:
-        for function in objects:
-            function.__code__ = code
-        if all(ask[k]() == before[k] for k in first):
+        for code, objects in codes:
+            if code is None or any(code.co_freevars != f.__code__.co_freevars for f in objects):
+                return None
+            for function in objects:
+                function.__code__ = code
+        if all(asked.ask[k]() == asked.before[k] for k in first):
             return None
-        return [one() for one in ask]
+        others = []
+        for k in range(asked.failing, len(asked.ask)):
+            others.append(asked.ask[k]())
+            if not _is_same(others[-1], asked.before[k]):
+                return None
+        return [*(one() for one in asked.ask[: asked.failing]), *others]
     finally:
-        for function, old in zip(objects, kept, strict=True):
+        for function, old in kept:
             function.__code__ = old
+
+
+def _is_same(new: Outcome, old: Outcome) -> bool:
+    """Whether two outcomes are the same for our purposes."""
+    if "error" in new or "error" in old:
+        return new.get("error") == old.get("error")
+    return all(
+        math.isclose(x, old[part][name], rel_tol=1e-6, abs_tol=1e-9) or math.isnan(x)
+        for part in ("data", "grad")
+        for name, x in new.get(part, {}).items()
+    )
 
 
 def _outcome(dialect: Dialect, probe: Probe) -> Outcome:
@@ -164,7 +250,7 @@ def _outcome(dialect: Dialect, probe: Probe) -> Outcome:
     return outcome
 
 
-def _code_of(function: ast.FunctionDef, cls: str) -> CodeType | None:
+def _code_of(function: ast.FunctionDef, cls: str, file: str = "<mended>") -> CodeType | None:
     """Compile a function, inside of its class where it has one: names may depend on that."""
     function.decorator_list = []
     body: list[ast.stmt] = [function]
@@ -174,7 +260,7 @@ def _code_of(function: ast.FunctionDef, cls: str) -> CodeType | None:
             body[0].type_params = []  # type: ignore[attr-defined]
     try:
         module = ast.fix_missing_locations(ast.Module(body, []))
-        code = compile(module, "<mended>", "exec", FLAGS, dont_inherit=True)
+        code = compile(module, file, "exec", FLAGS, dont_inherit=True)
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     waiting = [code]
@@ -191,10 +277,10 @@ def _code_of(function: ast.FunctionDef, cls: str) -> CodeType | None:
 
 
 def _ranked(
-    dialect: Dialect, tree: ast.Module, questions: list[Probe], failing: int
+    dialect: Dialect, every: list[Live], questions: list[Probe], failing: int
 ) -> Iterator[tuple[Live, list[int]]]:
     """Yield the functions that run in probes that fail, those first that run in few others."""
-    lives = {_first_line(live[0]): live for live in _live(dialect.file, tree)}
+    lives = {_first_line(live[0]): live for live in every}
     runs = [_lines_run(dialect, probe) for probe in questions]
     scored = []
     for line, live in lives.items():

@@ -146,6 +146,7 @@ for _op, _symbol in BINARY.items():
 _probe("number ** a", "b = 2.5 ** a", "left", a=1.5)
 _probe("sum of a list", "c = sum(a, b)", "left", a=2.0, b=3.0)
 _probe("minus a", "b = -a", "left", a=2.0)
+_probe("made from the number alone", "b = a * a; c = b * a", "plain", a=1.5)
 _probe("memory", "c = a * b; d = c + a", "memory", a=2.0, b=3.0)
 
 

@@ -118,9 +118,19 @@ class _Recogniser:
         return is_there and not self.evidence.speaks_against(fault)
 
     def named(self) -> list[Named]:
-        found = self._all_named() if self.ill else []
+        found = [self._kept_in_operands(named) for named in self._all_named()] if self.ill else []
         blamed = {_op_of(named.what) for named in found}
         return [named for named in found if not self._follows(_op_of(named.what), blamed)]
+
+    def _kept_in_operands(self, named: Named) -> Named:
+        """Name what has no name by the file, where all that fails uses something twice: its
+        operations write into their operands."""
+        is_known = named.what in FAULTS
+        scripts = [self.probes[name].script for name in named.names]
+        writes = {op for script in scripts for op in script.keys if self.evidence.has("writes", op)}
+        if is_known or not all(s.shares and writes & set(s.keys) for s in scripts):
+            return named
+        return Named("kept_in_operand", named.names, named.shown)
 
     def _follows(self, where: str, blamed: set[str]) -> bool:
         """Whether a number on the left only fails because it is made of an operation that does."""

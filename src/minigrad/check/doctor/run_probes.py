@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from .dialect import Dialect
@@ -103,6 +104,11 @@ def _second(dialect: Dialect, probe: Probe) -> Outcome:
     return {**_numbers(dialect, values), "first": first["grad"]}
 
 
+def _plain(dialect: Dialect, probe: Probe) -> Outcome:
+    """Make leaves from their numbers alone, without asking for gradients."""
+    return _first(replace(dialect, make=dialect.plain or dialect.make), probe)
+
+
 def _two(dialect: Dialect, probe: Probe) -> Outcome:
     """Backward from the last statement, then from the root, which is inside the same graph."""
     values = dialect.run(probe.script)
@@ -171,6 +177,7 @@ ACTIONS: dict[str, Callable[..., Outcome]] = {
     "left": _first,
     "maybe": _first,
     "hand": _hand,
+    "plain": _plain,
     "second": _second,
     "two": _two,
     "zero": _zero,

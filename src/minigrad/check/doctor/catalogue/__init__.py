@@ -76,6 +76,22 @@ GENERAL = {
             (),
         ),
         Fault(
+            "slip_too", "fault", "{0} is wrong because of one line, too",
+            "Numbers that come from {0} are wrong, even if the other lines are mended.",
+            "With the lines of the other findings mended, and this line written otherwise, they "
+            "are right.",
+            "Write  {2}  instead of  {1}",
+            (),
+        ),
+        Fault(
+            "formula_too", "fault", "the derivative of {0} is wrong, too",
+            "The gradient of {0} is wrong, even if the other lines are mended.",
+            "With the lines of the other findings mended, and the right derivative in this line, "
+            "it is right.",
+            "Write  {2}  instead of  {1}",
+            (),
+        ),
+        Fault(
             "crash", "fault", "an expression ends in {0}",
             "An expression of operations that the class has ends in {0}.",
             "The message and the line are the engine's own.",

@@ -89,6 +89,34 @@ _row("number_inside", "a number meets an operation that takes Values only",
      (_WRAP, ""),
      where="mul", mark="def",
      crash=("AttributeError", r"'(int|float)' object has no attribute '(\w+)'"))
+_row("not_implemented", "a number's own method is called by its name",
+     "An operation ends in an error that speaks of NotImplementedType.",
+     "self.data.__add__(other) gives NotImplemented where the number does not know what to do with "
+     "a Value; only the operator + then asks the other side.",
+     "Use the operator, and numbers on both sides: self.data + other.data.",
+     ("out = Value(self.data + other.data, (self, other), \"+\")",
+      "out = Value(self.data.__add__(other), (self, other), \"+\")"),
+     where="add", mark="def",
+     crash=("AttributeError|TypeError", r"(?s).*NotImplementedType.*"))
+_row("set_unpacked", "a set of operands is taken apart",
+     "a * a ends in ValueError: not enough values to unpack.",
+     "A set holds each operand once and in any order: for a * a there is only one to unpack.",
+     "Keep the operands in a tuple, in order, with repeats.",
+     ("            self.grad += other.data * out.grad  # mul, left\n",
+      "            left, right = out._prev\n"
+      "            self.grad += other.data * out.grad  # mul, left\n"),
+     where="mul", mark="def",
+     crash=("ValueError", r"not enough values to unpack \(expected 2, got 1\)"))
+_row("whole_gradient", "a gradient that begins as a whole number cannot become a fraction",
+     "An operation ends in a type error: cannot cast from float64 to {0}.",
+     "An array of whole numbers, as np.zeros_like makes it of whole numbers, takes no fraction by "
+     "+=.",
+     "Begin with fractions: np.zeros_like(data, dtype=float), or 0.0.",
+     ("import math\n", "import math\n\nimport numpy as np\n"),
+     ("        self.grad = 0.0\n", "        self.grad = np.zeros_like(np.asarray(data))\n"),
+     where="init", mark="def",
+     crash=("UFuncTypeError|_UFuncOutputCastingError|TypeError",
+            r"Cannot cast ufunc '\w+' output from dtype\('float64'\) to dtype\('(\w+)'\).*"))
 _row("missing_attribute", "a node has no {1}",
      "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.",
      "Something is used that not every node has: misspelt, or not set in the constructor.",

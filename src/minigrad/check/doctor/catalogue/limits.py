@@ -149,6 +149,16 @@ def _growth(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     return said("{0} Values of 20 small graphs are never freed", kept) if kept else Said()
 
 
+def _switched_off(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
+    if not _is_sound(signs, "mul to itself", "ladder of products"):
+        return Said()
+    outcome = outcomes["made from the number alone"]
+    if judge(BY_NAME["made from the number alone"], outcome).is_well:
+        return Said()
+    told = outcome.get("error") or brief(outcome["grad"]["a"])
+    return said("a.grad = {0} for a Value that is made from its number alone", told)
+
+
 def _relu_at_zero(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     grads = outcomes["relu at zero"].get("grad")
     if grads is None or not _is_sound(signs, "relu at 2", "relu at -1.5"):
@@ -248,6 +258,19 @@ _row("limit", "missing_neg", "-a does not work",
      "def __neg__(self): return self * -1.",
      ("def __neg__", "def _neg"), where="class", probe="minus a",
      shows=_refusal_of("minus a", "mul a number"))
+_row("limit", "switched_off", "gradients are off unless they are asked for",
+     "Gradients stay 0 for a Value that is made from its number alone.",
+     "requires_grad is False by default, as for PyTorch's tensors: here every Value is there for "
+     "its gradient.",
+     "requires_grad=True by default; or say requires_grad=True wherever a leaf is made.",
+     ('def __init__(self, data, _prev=(), label=""):',
+      'def __init__(self, data, _prev=(), label="", requires_grad=False):'),
+     ("        self._rule = ()\n",
+      "        self._rule = ()\n"
+      "        self.requires_grad = requires_grad or any(v.requires_grad for v in self._prev)\n"),
+     ("            node.grad += fresh[id(node)]\n",
+      "            node.grad += fresh[id(node)] if node.requires_grad else 0.0\n"),
+     where="init", probe="made from the number alone", shows=_switched_off)
 _row("limit", "cycles", "graphs wait for the garbage collector",
      "Memory grows until the collector runs, and the collector takes most of the time.",
      "A _backward closure refers to its own node, or a recursive helper to itself: a cycle, which "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from .rows import SORT, Fault, add
+from .rows import MUL, SORT, Fault, add
 
 ROWS: list[Fault] = []
 _row = functools.partial(add, ROWS, "fault")
@@ -51,6 +51,17 @@ _row("reused_output", "a result that is used elsewhere gets no backward pass",
                 if child.users == 0:
                     ready.append(child)
 """), where="backward")
+
+_row("kept_in_operand", "an operation keeps what its rule needs in its operands",
+     "Right as long as every Value is used once; the second use of one changes the first.",
+     "A slope, an operation or a user that is written into an operand is replaced when that one is "
+     "used again.",
+     "Write it into the result, or into its rule: out, not self and other.",
+     ("        out = Value(self.data * other.data, (self, other), \"*\")\n",
+      "        out = Value(self.data * other.data, (self, other), \"*\")\n"
+      "        self.slope, other.slope = other.data, self.data\n"),
+     (MUL, "self.grad += self.slope * out.grad\n            other.grad += other.slope * out.grad"),
+     where="mul", mark="writes", varies=True)
 
 for _word, _symbol, _right in (
     ("rsub", "-", "(-self) + other"), ("rtruediv", "/", "Value(other) / self"),

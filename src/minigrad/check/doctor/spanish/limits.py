@@ -93,6 +93,21 @@ SPANISH = {
     "-a is an error, though a * -1 works.": "-a es un error, aunque a * -1 funciona.",
     "There is no __neg__.": "No hay __neg__.",
     "def __neg__(self): return self * -1.": "def __neg__(self): return self * -1.",
+    "gradients are off unless they are asked for": "los gradientes están apagados si no se piden",
+    "Gradients stay 0 for a Value that is made from its number alone.": (
+        "Los gradientes se quedan en 0 para un Value hecho solo de su número."
+    ),
+    "requires_grad is False by default, as for PyTorch's tensors: here every Value is there for "
+    "its gradient.": (
+        "requires_grad es False por defecto, como en los tensores de PyTorch: aquí cada Value está "
+        "por su gradiente."
+    ),
+    "requires_grad=True by default; or say requires_grad=True wherever a leaf is made.": (
+        "requires_grad=True por defecto; o di requires_grad=True donde se haga una hoja."
+    ),
+    "a.grad = {0} for a Value that is made from its number alone": (
+        "a.grad = {0} para un Value hecho solo de su número"
+    ),
     "graphs wait for the garbage collector": "los grafos esperan al recolector de basura",
     "Memory grows until the collector runs, and the collector takes most of the time.": (
         "La memoria crece hasta que pasa el recolector, y el recolector se lleva casi todo el "

@@ -34,6 +34,7 @@ _PROBES = {
     "power of a Value": "potencia con un Value",
     "sum of a list": "suma de una lista",
     "minus a": "menos a",
+    "made from the number alone": "hecho solo de su número",
     "memory": "memoria",
     "pow half": "pow un medio",
     "pow of a negative number": "pow de un número negativo",

@@ -112,6 +112,23 @@ SPANISH = {
     "With the right derivative in this line, and nothing else changed, it is.": (
         "Con la derivada correcta en esta línea, y sin cambiar nada más, lo está."
     ),
+    "{0} is wrong because of one line, too": "{0} también está mal por una sola línea",
+    "Numbers that come from {0} are wrong, even if the other lines are mended.": (
+        "Los números que salen de {0} están mal, aun con las otras líneas arregladas."
+    ),
+    "With the lines of the other findings mended, and this line written otherwise, they "
+    "are right.": (
+        "Con las líneas de los otros hallazgos arregladas, y esta escrita de otro modo, están bien."
+    ),
+    "the derivative of {0} is wrong, too": "la derivada de {0} también está mal",
+    "The gradient of {0} is wrong, even if the other lines are mended.": (
+        "El gradiente de {0} está mal, aun con las otras líneas arregladas."
+    ),
+    "With the lines of the other findings mended, and the right derivative in this line, "
+    "it is right.": (
+        "Con las líneas de los otros hallazgos arregladas, y la derivada correcta en esta, está "
+        "bien."
+    ),
     "Write  {2}  instead of  {1}": "Escribe  {2}  en vez de  {1}",
     "an expression ends in {0}": "una expresión acaba en {0}",
     "An expression of operations that the class has ends in {0}.": (

@@ -24,6 +24,20 @@ SPANISH = {
     "Leave __iadd__ out: Python then writes a = a + b.": (
         "Quita __iadd__: Python escribe entonces a = a + b."
     ),
+    "an operation keeps what its rule needs in its operands": (
+        "una operación guarda en sus operandos lo que su regla necesita"
+    ),
+    "Right as long as every Value is used once; the second use of one changes the first.": (
+        "Bien mientras cada Value se use una vez; el segundo uso cambia el primero."
+    ),
+    "A slope, an operation or a user that is written into an operand is replaced when that one is "
+    "used again.": (
+        "Una pendiente, una operación o un usuario que se escribe en un operando se reemplaza "
+        "cuando este se usa otra vez."
+    ),
+    "Write it into the result, or into its rule: out, not self and other.": (
+        "Escríbelo en el resultado, o en su regla: en out, no en self y other."
+    ),
     "a result that is used elsewhere gets no backward pass": (
         "un resultado que se usa en otra parte no tiene pasada hacia atrás"
     ),
@@ -127,6 +141,41 @@ SPANISH = {
     ),
     "In that one: other = other if isinstance(other, Value) else Value(other).": (
         "En esa: other = other if isinstance(other, Value) else Value(other)."
+    ),
+    "a number's own method is called by its name": (
+        "se llama por su nombre a un método propio del número"
+    ),
+    "An operation ends in an error that speaks of NotImplementedType.": (
+        "Una operación acaba en un error que habla de NotImplementedType."
+    ),
+    "self.data.__add__(other) gives NotImplemented where the number does not know what to do with "
+    "a Value; only the operator + then asks the other side.": (
+        "self.data.__add__(other) da NotImplemented cuando el número no sabe qué hacer con un "
+        "Value; solo el operador + pregunta entonces al otro lado."
+    ),
+    "Use the operator, and numbers on both sides: self.data + other.data.": (
+        "Usa el operador, con números a ambos lados: self.data + other.data."
+    ),
+    "a set of operands is taken apart": "se desempaqueta un conjunto de operandos",
+    "a * a ends in ValueError: not enough values to unpack.": (
+        "a * a acaba en ValueError: not enough values to unpack."
+    ),
+    "A set holds each operand once and in any order: for a * a there is only one to unpack.": (
+        "Un conjunto guarda cada operando una vez y en cualquier orden: en a * a solo hay uno."
+    ),
+    "a gradient that begins as a whole number cannot become a fraction": (
+        "un gradiente que empieza como número entero no puede volverse fracción"
+    ),
+    "An operation ends in a type error: cannot cast from float64 to {0}.": (
+        "Una operación acaba en un error de tipo: no se puede convertir de float64 a {0}."
+    ),
+    "An array of whole numbers, as np.zeros_like makes it of whole numbers, takes no fraction by "
+    "+=.": (
+        "Un array de enteros, como el que np.zeros_like hace de enteros, no admite fracciones con "
+        "+=."
+    ),
+    "Begin with fractions: np.zeros_like(data, dtype=float), or 0.0.": (
+        "Empieza con fracciones: np.zeros_like(data, dtype=float), o 0.0."
     ),
     "a node has no {1}": "un nodo no tiene {1}",
     "Something is used that not every node has: misspelt, or not set in the constructor.": (
