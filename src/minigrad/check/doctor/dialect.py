@@ -127,7 +127,8 @@ class Dialect:
         values = {name: self.make(number) for name, number in script.leaves.items()}
         for statement in script.statements:
             values[statement.name] = made = self._do(statement, values)
-            if not hasattr(made, self.data):
+            is_plain = issubclass(self.cls, float) and not isinstance(made, self.cls)
+            if is_plain or not hasattr(made, self.data):
                 _, _, expression = statement.text(self.spelling).partition(" = ")
                 raise NoResult(f"{expression} is {_kind(made)}")
         return values

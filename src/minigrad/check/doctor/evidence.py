@@ -38,7 +38,8 @@ class Evidence:
         if self.is_made(op) and fault.is_local:
             return True
         if family == "overwrite":
-            return self._only("adds", "sets", op)
+            is_kept = self.has("writes", op) and not self.has("sets", op)
+            return is_kept or self._only("adds", "sets", op)
         if family == "chain_forgotten":
             return self._only("chains", "alone", op)
         if family == "not_set":
@@ -50,14 +51,15 @@ class Evidence:
         if fault.where == "backward" and self.has("def", "backward"):
             return self._pass_speaks_against(fault.code)
         own = self._own()
+        writes = any(mark.startswith("writes __") for mark in own)
         if fault.code == "overwrite":
-            return (
+            return (writes and "assign" not in own) or (
                 any(m.startswith("adds ") for m in own)
                 and "assign" not in own
                 and not any(mark.startswith("sets ") for mark in own)
             )
         if fault.code == "kept_in_operand":
-            return bool(own) and not any(mark.startswith("writes __") for mark in own)
+            return bool(own) and not writes
         if fault.code == "value_hash":
             return bool(own) and not {"compares", "bases"} & set(own)
         return fault.code == "same_object" and not self.has_closures

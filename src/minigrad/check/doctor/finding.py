@@ -207,6 +207,7 @@ def _attribute(sample: Any, named: str, wanted: float) -> str:
     """Find the attribute, or the method without arguments, that has this number."""
     own = [str(name) for name in getattr(sample, "__dict__", {})]
     own += [str(n) for c in type(sample).__mro__ for n in getattr(c, "__slots__", ())]
+    own += ["real"] if isinstance(sample, float) else []  # a number itself
     names = (named,) if named else dict.fromkeys([*DATA, *own])
     return next((name for name in names if _is(getattr(sample, name, ""), wanted)), "")
 

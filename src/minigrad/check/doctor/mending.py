@@ -19,7 +19,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -52,6 +52,7 @@ class _Asked:
     lives: list[tuple[Live, list[int]]]  # with the questions in which one of them runs
     ask: Ask
     before: list[Any]
+    questions: list[Probe] = field(default_factory=list)
     failing: int = 0  # the first so many of the questions are those that fail
 
 
@@ -191,7 +192,7 @@ def _bounded(is_timed: bool) -> Iterator[None]:
 def _probes(dialect: Dialect, lives: list[Live], questions: list[Probe], failing: int) -> _Asked:
     ask: Ask = [functools.partial(_outcome, dialect, probe) for probe in questions]
     ranked = [*_ranked(dialect, lives, questions, failing)]
-    return _Asked(ranked, ask, [one() for one in ask], failing)
+    return _Asked(ranked, ask, [one() for one in ask], questions, failing)
 
 
 def _others(dialect: Dialect, lives: list[Live], job: dict[str, Any]) -> _Asked:
@@ -204,7 +205,7 @@ def _others(dialect: Dialect, lives: list[Live], job: dict[str, Any]) -> _Asked:
         for point in job["points"]
     ]
     mine = [(live, [0, 1]) for live in lives if live[0].name == job["other"]]
-    return _Asked(mine, ask, [one() for one in ask], len(ask))
+    return _Asked(mine, ask, [one() for one in ask], [], len(ask))
 
 
 def _changed(parts: list[Part], asked: _Asked, first: list[int]) -> list[Any] | None:
@@ -223,7 +224,7 @@ def _changed(parts: list[Part], asked: _Asked, first: list[int]) -> list[Any] | 
         others = []
         for k in range(asked.failing, len(asked.ask)):
             others.append(asked.ask[k]())
-            if not _is_same(others[-1], asked.before[k]):
+            if not _is_same(asked.questions[k], others[-1], asked.before[k]):
                 return None
         return [*(one() for one in asked.ask[: asked.failing]), *others]
     finally:
@@ -231,15 +232,13 @@ def _changed(parts: list[Part], asked: _Asked, first: list[int]) -> list[Any] | 
             function.__code__ = old
 
 
-def _is_same(new: Outcome, old: Outcome) -> bool:
-    """Whether two outcomes are the same for our purposes."""
+def _is_same(probe: Probe, new: Outcome, old: Outcome) -> bool:
+    """Whether an answer stays as it was: the values, and the gradients of the leaves."""
     if "error" in new or "error" in old:
         return new.get("error") == old.get("error")
-    return all(
-        math.isclose(x, old[part][name], rel_tol=1e-6, abs_tol=1e-9) or math.isnan(x)
-        for part in ("data", "grad")
-        for name, x in new.get(part, {}).items()
-    )
+    pairs = [(x, old["data"][name]) for name, x in new["data"].items()]
+    pairs += [(new["grad"][name], old["grad"][name]) for name in probe.script.leaves]
+    return all(math.isclose(x, y, rel_tol=1e-6, abs_tol=1e-9) or math.isnan(x) for x, y in pairs)
 
 
 def _outcome(dialect: Dialect, probe: Probe) -> Outcome:

@@ -17,7 +17,7 @@ from ...core.names import readable
 from ...view import play
 from ...view.player.page import script_hash
 from .probes import build
-from .wording import said, translated
+from .wording import of_loading, said, translated
 
 Report = Finding = Any  # those of report.py, which comes here for the page
 
@@ -58,7 +58,8 @@ $body
 
 def page_of(report: Any, lang: str = "en") -> str:
     """Return the page, which needs no network."""
-    parts = [f"<p>{_shown(said('Could not examine it: {0}.', report.problem).worded(lang))}</p>"]
+    problem = said("Could not examine it: {0}.", of_loading(report.problem, lang)).worded(lang)
+    parts = [f"<p>{_shown(problem)}</p>"]
     parts = parts if report.problem else []
     parts += [_section(report, finding, lang) for finding in report.findings]
     # The players inside are allowed here too: a frame obeys the page around it as well.

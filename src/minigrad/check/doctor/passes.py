@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -143,7 +143,7 @@ def choose_pass(trial: Trial) -> None:
     familiar = [p for p in passes if p.is_familiar]
     if not familiar and trial.named.backward:
         raise NoEngineError(f"{cls.__name__} has no {trial.named.backward}; {_has(trial)}")
-    for one in passes:
+    for one in [*passes, *_askers(trial), *_books(trial, passes)]:
         for grad, is_right, has_moved in _tried(trial, one):
             if is_right or (one.is_familiar and has_moved):
                 trial.has_run = True
@@ -163,6 +163,55 @@ def choose_pass(trial: Trial) -> None:
             f"{cls.__name__} has no gradient in an attribute {called}; {_has(trial)}"
         )
     raise NoEngineError(f"{cls.__name__} has no backward() yet; {_has(trial)}")
+
+
+class _Derivatives(Mapping[Any, Any]):
+    """Gradients that are asked for one by one: `root.grad(a)`."""
+
+    def __init__(self, root: Any, name: str) -> None:
+        self.root, self.name = root, name
+
+    def __getitem__(self, leaf: Any) -> Any:
+        return getattr(self.root, self.name)(leaf)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 1
+
+
+def _askers(trial: Trial) -> Iterator[_Pass]:
+    """Yield methods of a result that may tell the gradient of whatever they are given."""
+    result = result_of(trial.dialect)
+    for name in [n for n in dir(type(result)) if any(word in n.lower() for word in FAMILIAR)]:
+        method = getattr(result, name, None)
+        if callable(method) and not name.startswith("__") and _needed(method) == 1:
+            yield _Pass(
+                f"{{}}.{name}(a)",
+                lambda root, name=name: _Derivatives(root, name),  # type: ignore[misc]
+                False,
+            )
+
+
+def _books(trial: Trial, passes: list[_Pass]) -> Iterator[_Pass]:
+    """Yield the same passes with the dict that they leave gradients in, by node or by id: one of
+    the module, or one that the result has."""
+    for one in passes:
+        for module in trial.modules:
+            for book in [b for b in list(vars(module).values()) if type(b) is dict]:
+                yield _kept_in(one, lambda root, book=book: book)  # type: ignore[misc]
+        result = result_of(trial.dialect)
+        for name in [n for n, b in getattr(result, "__dict__", {}).items() if type(b) is dict]:
+            yield _kept_in(one, lambda root, name=name: getattr(root, name))  # type: ignore[misc]
+
+
+def _kept_in(one: _Pass, book: Callable[[Any], Any]) -> _Pass:
+    def call(root: Any) -> Any:
+        one.call(root)
+        return dict(book(root))
+
+    return _Pass(one.spelling, call, False)
 
 
 def _seeded(one: _Pass, grad: str) -> _Pass:

@@ -118,19 +118,24 @@ class _Recogniser:
         return is_there and not self.evidence.speaks_against(fault)
 
     def named(self) -> list[Named]:
-        found = [self._kept_in_operands(named) for named in self._all_named()] if self.ill else []
+        found = self._by_file(self._all_named()) if self.ill else []
         blamed = {_op_of(named.what) for named in found}
         return [named for named in found if not self._follows(_op_of(named.what), blamed)]
 
-    def _kept_in_operands(self, named: Named) -> Named:
+    def _by_file(self, found: list[Named]) -> list[Named]:
         """Name what has no name by the file, where all that fails uses something twice: its
         operations write into their operands."""
-        is_known = named.what in FAULTS
+        mine = [named for named in found if named.what not in FAULTS and self._is_kept(named)]
+        if not mine:
+            return found
+        names = [name for named in mine for name in named.names]
+        shown = [name for named in mine for name in named.shown]
+        return [n for n in found if n not in mine] + [Named("kept_in_operand", names, shown)]
+
+    def _is_kept(self, named: Named) -> bool:
         scripts = [self.probes[name].script for name in named.names]
         writes = {op for script in scripts for op in script.keys if self.evidence.has("writes", op)}
-        if is_known or not all(s.shares and writes & set(s.keys) for s in scripts):
-            return named
-        return Named("kept_in_operand", named.names, named.shown)
+        return all(s.shares and writes & set(s.keys) for s in scripts)
 
     def _follows(self, where: str, blamed: set[str]) -> bool:
         """Whether a number on the left only fails because it is made of an operation that does."""

@@ -16,7 +16,7 @@ from ...core.names import readable, short
 from .catalogue import Fault
 from .probes import BY_NAME
 from .scripts import SPELLING, Script
-from .wording import Said, named, said, translated
+from .wording import Said, named, of_loading, said, translated
 
 VERSION = 2  # of the JSON
 WIDTH = 96  # columns, where nobody says how wide the terminal is
@@ -153,12 +153,12 @@ class Report:
         width = max(width, NARROWEST)
         found = [Line("title", part) for part in textwrap.wrap(self.heading(lang), width)]
         for remark in self.remarks:
-            found += [Line("text", part) for part in textwrap.wrap(remark, width)]
+            found += [Line("text", part) for part in textwrap.wrap(of_loading(remark, lang), width)]
         if self.problem:
             how = "Could not examine it to the end: {0}." if self.probes else (
                 "Could not examine it: {0}."
             )  # fmt: skip
-            found.append(Line("text", said(how, self.problem).worded(lang)))
+            found.append(Line("text", said(how, of_loading(self.problem, lang)).worded(lang)))
         for finding in self.faults:
             found += [Line("text", ""), *self._told(finding, lang, verbose, width)]
         others = [*self.limits, *self.notes]

@@ -46,6 +46,15 @@ def translated(text: str, lang: str) -> str:
     return SPANISH[text]
 
 
+def of_loading(sentence: str, lang: str) -> str:
+    """Return what is said of how a file was loaded in a language."""
+    if lang == "en":
+        return sentence
+    from .spanish.loading import in_spanish
+
+    return in_spanish(sentence)
+
+
 def named(text: str, words: Mapping[str, str]) -> str:
     """Call the class and its parts as its author does."""
 
