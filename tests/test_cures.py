@@ -6,6 +6,7 @@ import pytest
 
 from minigrad.check import diagnose, diagnose_here
 from minigrad.check.doctor.answers import read_changes
+from minigrad.check.doctor.mended import Tried
 from minigrad.check.doctor.probes import BY_NAME
 from minigrad.check.doctor.signatures import source
 
@@ -128,15 +129,113 @@ def test_nonsense_about_changes_ends_the_reading():
     good = {"data": {"a": 3.0, "b": -3.0}, "grad": {"a": -1.0, "b": 1.0}}
     change = {
         "kind": "adds", "line": 3, "old": "x", "new": "y", "function": "f", "outcomes": [good],
+        "op": "neg", "everywhere": False,
     }  # fmt: skip
     lies = [
         {"kind": "magic"}, {"line": 0}, {"line": "3"}, {"old": 3}, {"function": "f()"},
         {"outcomes": []}, {"outcomes": [good, good]}, {"outcomes": [{"data": {}, "grad": {}}]},
-        {"outcomes": [{"missing": True}]},
+        {"outcomes": [{"missing": True}]}, {"op": "magic"}, {"op": []},
     ]  # fmt: skip
     said = [json.dumps({"mended": change}).encode()]
-    assert len(read_changes(b"\n".join([*said, b""]), [probe])) == 1
+    assert len(read_changes(b"\n".join([*said, b""]), [probe]).changes) == 1
     for lie in lies:
         lines = [*said, json.dumps({"mended": change | lie}).encode(), *said, b""]
-        assert len(read_changes(b"\n".join(lines), [probe])) == 1
-    assert read_changes(b"not JSON\n", [probe]) == []
+        assert len(read_changes(b"\n".join(lines), [probe]).changes) == 1
+    assert read_changes(b"not JSON\n", [probe]) == Tried()
+    before = read_changes(json.dumps({"before": [good]}).encode() + b"\n", [probe]).before
+    assert [outcome["grad"] for outcome in before] == [good["grad"]]
+    assert read_changes(json.dumps({"before": [good] * 2}).encode() + b"\n", [probe]) == Tried()
+
+
+# ---- several mistakes, and other designs --------------------------------------------------------
+
+_DIV = CLOSURE[CLOSURE.index("    def __truediv__") : CLOSURE.index("    def __pow__")]
+
+
+def test_a_mistake_that_another_one_hides():
+    # a / b is made of a ** b, whose rule is wrong too: no single change makes a / b right.
+    text = CLOSURE.replace(
+        _DIV, "    def __truediv__(self, other):\n        return self.data * other**-1\n\n"
+    ).replace("(n - 1) * out.grad  # pow", "(n - 1)  # pow")
+    assert dict(found(text)) == {
+        "slip_div": line_of(text, "self.data * other**-1"),
+        "chain_forgotten_pow": line_of(text, "# pow"),
+    }
+    fixes = [finding.fix for finding in diagnose_here(text).faults]
+    assert any("Write  return self * other ** (-1)" in fix for fix in fixes)
+
+
+def test_rules_that_overwrite_and_run_those_of_their_operands():
+    # Each hides the other: what is set twice is right, and what is added twice is not.
+    text = CLOSURE.replace(".grad += ", ".grad = ")
+    for name in ("add", "mul"):
+        for side, operand in (("left", "self"), ("right", "other")):
+            mark = f"  # {name}, {side}\n"
+            text = text.replace(mark, f"{mark}            {operand}._backward()\n")
+    assert [code for code, _ in found(text)] == ["overwrite"]
+
+
+def test_a_rule_that_gives_itself():
+    text = CLOSURE.replace(
+        "# exp\n\n        out._backward = _backward\n",
+        "# exp\n            out._backward = _backward\n\n",
+    )
+    assert [code for code, _ in found(text)] == ["not_set_exp"]
+
+
+# The right derivative is known wherever an engine keeps its own.
+KEPT = {
+    "formula_exp": ("(math.exp(self.data),)", "(1.25 + self.data,)"),
+    "formula_mul": ("(other.data, self.data)", "(3 * self.data, 2.0 - other.data)"),
+}
+
+
+@pytest.mark.parametrize("code", KEPT)
+def test_slopes_that_are_kept_beside_the_operands(code):
+    text = source("local_grads")
+    assert text.count(KEPT[code][0]) == 1
+    text = text.replace(*KEPT[code])
+    assert found(text) == [(code, line_of(text, KEPT[code][1]))]
+
+
+BRANCHES = """
+class Value:
+    def __init__(self, data, prev=(), op=""):
+        self.data, self.grad, self.prev, self.op = data, 0.0, prev, op
+    def __add__(self, other):
+        return Value(self.data + other.data, (self, other), "+")
+    def __mul__(self, other):
+        return Value(self.data * other.data, (self, other), "*")
+    def backward(self):
+        order, seen = [], set()
+        def visit(v):
+            if v not in seen:
+                seen.add(v)
+                for w in v.prev:
+                    visit(w)
+                order.append(v)
+        visit(self)
+        self.grad = 1.0
+        for v in reversed(order):
+            if v.op == "+":
+                v.prev[0].grad += v.grad
+                v.prev[1].grad += v.grad
+            elif v.op == "*":
+                v.prev[0].grad += v.prev[1].data * v.grad
+                v.prev[1].grad += v.prev[0].data * v.grad
+"""
+
+
+def test_a_pass_that_knows_all_rules():
+    assert found(BRANCHES) == []
+    right = "v.prev[1].grad += v.prev[0].data * v.grad"
+    text = BRANCHES.replace(right, "v.prev[1].grad += v.prev[0].data ** 2 * v.grad / 2")
+    ((code, line),) = found(text)
+    assert code.startswith(("formula", "slip"))
+    assert line == line_of(text, "** 2")
+
+
+def test_a_right_zero_proves_nothing():
+    # a / a has gradient 0, which any cut of the graph gives: such a change is not told.
+    text = CLOSURE.replace("other.grad += -self.data", "other.grad = -self.data")
+    assert [code for code, _ in found(text)] == ["overwrite_div"]

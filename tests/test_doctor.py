@@ -32,6 +32,11 @@ def examined(tmp_path, text, name="engine.py"):
     return diagnose(path)
 
 
+def judged(text):
+    """Examine a text in this process, where it is not the sandbox that is tested."""
+    return report_of("engine.py", examine_here(textwrap.dedent(text)))
+
+
 def codes(findings):
     return [finding.code for finding in findings]
 
@@ -158,29 +163,30 @@ def test_the_bug_of_the_lessons_in_the_lessons_own_style(tmp_path):
     text = source("closure").replace(".grad += ", ".grad = ")
     assert "set(_children)" in text
     for _ in range(3):
-        assert codes(examined(tmp_path, text).faults) == ["overwrite"]
+        assert codes(judged(text).faults) == ["overwrite"]
+    assert codes(examined(tmp_path, text).faults) == ["overwrite"]
 
 
-def test_the_same_fault_in_other_styles(tmp_path):
+def test_the_same_fault_in_other_styles():
     text = source("data_class").replace(
         "self.grad += out.grad\n            other.grad += out.grad",
         "self.grad = out.grad\n            other.grad = out.grad",
     )
-    assert codes(examined(tmp_path, text).faults) == ["overwrite_add"]
+    assert codes(judged(text).faults) == ["overwrite_add"]
     text = source("op_codes").replace("1 - self.value**2", "1 - self.value")
-    assert codes(examined(tmp_path, text).faults) == ["tanh_linear"]
+    assert codes(judged(text).faults) == ["tanh_linear"]
     text = source("functional").replace("(b.data, a.data)", "(a.data, b.data)")
-    assert codes(examined(tmp_path, text).faults) == ["mul_own"]
+    assert codes(judged(text).faults) == ["mul_own"]
     text = source("slots").replace("self.grad += g * out.val", "self.grad += g * self.val")
-    assert codes(examined(tmp_path, text).faults) == ["exp_input"]
+    assert codes(judged(text).faults) == ["exp_input"]
 
 
-def test_several_faults_at_once(tmp_path):
+def test_several_faults_at_once():
     text = patient(FAULTS["tanh_linear"])
     for code in ("pow_not_lowered", "div_sign"):
         for old, new in FAULTS[code].patches:
             text = text.replace(old, new)
-    assert sorted(codes(examined(tmp_path, text).faults)) == [
+    assert sorted(codes(judged(text).faults)) == [
         "div_sign",
         "pow_not_lowered",
         "tanh_linear",
@@ -203,10 +209,10 @@ NEW = {
 
 
 @pytest.mark.parametrize("code", NEW)
-def test_a_fault_that_nobody_has_seen_before(code, tmp_path):
+def test_a_fault_that_nobody_has_seen_before(code):
     text = source("closure")
     assert NEW[code][0] in text
-    (finding,) = examined(tmp_path, text.replace(*NEW[code])).faults
+    (finding,) = judged(text.replace(*NEW[code])).faults
     assert finding.code == code
     assert finding.expected != finding.got
     line = text.replace(*NEW[code]).split("\n").index
@@ -236,10 +242,10 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("code", PLANTED)
-def test_one_slip_is_one_fault_also_where_operations_are_made_of_others(code, tmp_path):
+def test_one_slip_is_one_fault_also_where_operations_are_made_of_others(code):
     old, new = PLANTED[code]
     assert old in DERIVED
-    assert codes(examined(tmp_path, DERIVED.replace(old, new)).faults) == [code]
+    assert codes(judged(DERIVED.replace(old, new)).faults) == [code]
 
 
 def test_an_order_that_depends_on_a_set_never_passes(tmp_path):
@@ -251,18 +257,18 @@ def test_an_order_that_depends_on_a_set_never_passes(tmp_path):
         "                for child in v._prev:\n                    build(child)",
     )
     text = text.replace("reversed(topo)", "topo")
-    for _ in range(6):
+    for _ in range(3):
         (found,) = codes(examined(tmp_path, text).faults)
         assert found in ("insertion_order", "wrong_order", "breadth_first")
 
 
-def test_detached_results_of_numbers_on_the_left(tmp_path):
+def test_detached_results_of_numbers_on_the_left():
     text = source("tuple_prev").replace(
         "        return Value(other) * self\n", "        return Value(other * self.data)\n"
     )
-    assert codes(examined(tmp_path, text).faults) == ["rmul_detached"]
+    assert codes(judged(text).faults) == ["rmul_detached"]
     text = source("tuple_prev").replace("return Value(other) ** self", "return self**other")
-    assert codes(examined(tmp_path, text).faults) == ["rpow_swapped"]
+    assert codes(judged(text).faults) == ["rpow_swapped"]
 
 
 # ---- sound engines of other people's taste ------------------------------------------------------
@@ -296,9 +302,9 @@ def test_sound_engines_of_other_tastes(name, tmp_path):
     assert codes(report.limits) == (["exponents"] if name == "whole exponents only" else [])
 
 
-def test_numpy_numbers(tmp_path):
+def test_numpy_numbers():
     text = source("tuple_prev").replace("self.data = data", "self.data = np.float32(data)")
-    assert examined(tmp_path, "import numpy as np\n" + text).faults == []
+    assert judged("import numpy as np\n" + text).faults == []
 
 
 def test_a_module_of_a_package(tmp_path):
@@ -341,8 +347,8 @@ def test_what_cannot_be_examined_says_why(tmp_path):
     assert "no such file" in diagnose(tmp_path / "no.py").problem
 
 
-def test_a_finding_tells_the_whole_story(tmp_path):
-    report = examined(tmp_path, patient(FAULTS["overwrite"]))
+def test_a_finding_tells_the_whole_story():
+    report = judged(patient(FAULTS["overwrite"]))
     (finding,) = report.faults
     assert finding.program.text() == "a = Value(3.0); b = a + a; b.backward()"
     assert (finding.expected, finding.got) == ("a.grad = 2", "a.grad = 1")
@@ -362,24 +368,24 @@ def test_a_finding_tells_the_whole_story(tmp_path):
     assert text.index("[overwrite]") < text.index("[recursion]")
 
 
-def test_a_crash_points_at_its_line(tmp_path):
-    report = examined(tmp_path, patient(FAULTS["pow_negative_base"]))
+def test_a_crash_points_at_its_line():
+    report = judged(patient(FAULTS["pow_negative_base"]))
     (finding,) = report.faults
     assert "math.log" in finding.text
     assert finding.got.startswith("ValueError")
 
 
-def test_words_of_the_dialect(tmp_path):
-    assert examined(tmp_path, source("op_codes")).words == {
+def test_words_of_the_dialect():
+    assert judged(source("op_codes")).words == {
         "class": "Scalar", "data": "value", "grad": "derivative", "backward": "backprop()",
         "children": "parents",
     }  # fmt: skip
-    assert examined(tmp_path, source("functional")).words["backward"] == "backward(v)"
-    assert examined(tmp_path, source("slots")).words["data"] == "val"
+    assert judged(source("functional")).words["backward"] == "backward(v)"
+    assert judged(source("slots")).words["data"] == "val"
 
 
-def test_operations_that_are_not_there_are_no_faults(tmp_path):
-    report = examined(tmp_path, source("slots"))
+def test_operations_that_are_not_there_are_no_faults():
+    report = judged(source("slots"))
     assert report.missing == ("sub", "div", "pow", "neg", "tanh", "log", "sigmoid")
     assert report.faults == []
 
@@ -532,7 +538,7 @@ def test_a_forged_verdict_is_no_verdict(text, tmp_path):
     assert report.words == {}
 
 
-def test_odd_classes_do_not_confuse_the_doctor(tmp_path):
+def test_odd_classes_do_not_confuse_the_doctor():
     odd = """
 
 def _raise(*_):
@@ -540,10 +546,10 @@ def _raise(*_):
 
 Value.__repr__ = Value.__str__ = Value.__bool__ = _raise
 """
-    assert examined(tmp_path, source("tuple_prev") + odd).findings == ()
+    assert judged(source("tuple_prev") + odd).findings == ()
     # Equality by number, in an engine that does not rely on it: no fault.
     by_number = "\n\nValue.__eq__ = lambda s, o: s.data == o.data\nValue.__hash__ = lambda s: 0\n"
-    assert examined(tmp_path, source("tuple_prev") + by_number).findings == ()
+    assert judged(source("tuple_prev") + by_number).findings == ()
 
 
 def test_a_patched_math_does_not_change_what_is_right(tmp_path):

@@ -347,3 +347,87 @@ def test_a_helper_is_no_operation():
 def test_numpy_is_not_loaded_to_find_words():
     assert find(loaded(TUPLE)).spelling["make"] == "Value({})"
     assert "stranger" not in sys.modules
+
+
+# ---- gradients that are not kept in an attribute ------------------------------------------------
+
+_NODE = """
+class Var:
+    def __init__(self, value, parents=()):
+        self.value, self.parents = value, parents
+    def __add__(self, o):
+        return Var(self.value + o.value, ((self, 1.0), (o, 1.0)))
+    def __mul__(self, o):
+        return Var(self.value * o.value, ((self, o.value), (o, self.value)))
+"""
+ELSEWHERE = {
+    "a dict of the module": _NODE
+    + """
+GRADS = {}
+def backward(out, g=1.0):
+    GRADS[out] = GRADS.get(out, 0.0) + g
+    for parent, slope in out.parents:
+        backward(parent, g * slope)
+""",
+    "a dict of the result": _NODE.replace(
+        "value, parents\n", "value, parents\n        self.d = {}\n"
+    )
+    + """
+    def backward(self):
+        def go(v, g):
+            self.d[id(v)] = self.d.get(id(v), 0.0) + g
+            for parent, slope in v.parents:
+                go(parent, g * slope)
+        go(self, 1.0)
+""",
+    "asked of the result": _NODE
+    + """
+    def grad(self, leaf):
+        if self is leaf:
+            return 1.0
+        return sum(slope * parent.grad(leaf) for parent, slope in self.parents)
+""",
+    "asked of the leaf": """
+class Var:
+    def __init__(self, value):
+        self.value, self.users, self.grad_value = value, [], None
+    def grad(self):
+        if self.grad_value is None:
+            self.grad_value = sum(slope * user.grad() for slope, user in self.users)
+        return self.grad_value
+    def __add__(self, o):
+        z = Var(self.value + o.value)
+        self.users.append((1.0, z))
+        o.users.append((1.0, z))
+        return z
+    def __mul__(self, o):
+        z = Var(self.value * o.value)
+        self.users.append((o.value, z))
+        o.users.append((self.value, z))
+        return z
+""",
+}
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_gradients_are_found_wherever_they_are(where):
+    assert spoken_to(ELSEWHERE[where]).grad == IN_RESULTS
+
+
+def test_a_number_that_is_a_value_itself():
+    text = """
+class Value(float):
+    def __new__(cls, x, parents=()):
+        made = super().__new__(cls, x)
+        made.parents, made.grad = parents, 0.0
+        return made
+    def __add__(self, o):
+        return Value(float(self) + float(o), ((self, 1.0), (o, 1.0)))
+    def __mul__(self, o):
+        return Value(float(self) * float(o), ((self, float(o)), (o, float(self))))
+    def backward(self, g=1.0):
+        self.grad += g
+        for parent, slope in self.parents:
+            parent.backward(g * slope)
+"""
+    assert spoken_to(text).data == "real"

@@ -275,3 +275,69 @@ def test_a_wrong_value_points_at_where_values_are_made():
     (fault,) = examined(CAUSES["slip_tanh"]).faults
     assert fault.text.strip() == "t = math.tanh(2**self.data)"
     assert fault.expected.startswith("b.data")
+
+
+# ---- what is kept in operands -------------------------------------------------------------------
+
+ON_OPERANDS = """
+class Value:
+    def __init__(self, data, parents=()):
+        self.data, self.parents, self.grad, self.slope = data, parents, 0.0, 1.0
+    def __add__(self, o):
+        self.slope = o.slope = 1.0
+        return Value(self.data + o.data, (self, o))
+    def __mul__(self, o):
+        self.slope, o.slope = o.data, self.data
+        return Value(self.data * o.data, (self, o))
+    def backward(self, g=1.0):
+        self.grad += g
+        for p in self.parents:
+            p.backward(g * p.slope)
+"""
+ONE_USER = """
+class Value:
+    def __init__(self, data, children=(), op=""):
+        self.data, self.children, self.op, self.user, self.grad = data, children, op, None, 0.0
+    def __add__(self, o):
+        out = Value(self.data + o.data, (self, o), "+")
+        self.user = o.user = out
+        return out
+    def __mul__(self, o):
+        out = Value(self.data * o.data, (self, o), "*")
+        self.user = o.user = out
+        return out
+    def backward(self):
+        if self.user is None:
+            self.grad = 1.0
+        elif self.user.op == "+":
+            self.grad = self.user.grad
+        else:
+            a, b = self.user.children
+            self.grad = self.user.grad * (b.data if a is self else a.data)
+        for c in self.children:
+            c.backward()
+"""
+
+
+@pytest.mark.parametrize("text", [ON_OPERANDS, ONE_USER], ids=["slopes", "one user"])
+def test_what_is_kept_in_operands_is_replaced_when_they_are_used_again(text):
+    faults = report("engine", examine_here(text)).faults
+    assert faults[0].code == "kept_in_operand"
+    assert "self.slope" in faults[0].text or "self.user" in faults[0].text
+
+
+def test_an_exponent_that_is_taken_and_ends_the_pass_is_no_refusal():
+    text = source("closure").replace("(n - 1) * out.grad  # pow", "(n - 1) * out.grad * int(n)")
+    taken = text.replace("Value(self.data**n,", "Value(self.data ** getattr(n, 'data', n),")
+    (fault,) = [
+        f for f in report("engine", examine_here(taken)).faults if "** b" in f.program.text()
+    ]
+    assert fault.program.text().startswith("a, b = Value(2.0), Value(3.0); c = a ** b")
+
+
+def test_a_module_that_is_not_there_is_no_fault():
+    text = source("tuple_prev").replace("import math\n", "import math\nimport nowhere_at_all\n")
+    text = text.replace("(1.0, 1.0))", "(float(nowhere_at_all.one()), 1.0))")
+    found = report("engine", examine_here(text))
+    assert (found.faults, found.exit_code) == ([], 2)
+    assert "nowhere_at_all" in found.problem

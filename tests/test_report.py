@@ -20,6 +20,7 @@ from minigrad.check.doctor.probes import PROBES
 from minigrad.check.doctor.report import VERSION
 from minigrad.check.doctor.signatures import patient
 from minigrad.check.doctor.spanish import SPANISH, probe_name
+from minigrad.check.doctor.spanish.loading import in_spanish
 from minigrad.cli import app
 
 DOCTOR = Path(sys.modules[signatures.__name__].__file__).parent
@@ -188,3 +189,36 @@ def test_the_file_of_signatures_is_up_to_date():
 @pytest.mark.heavy
 def test_the_whole_file_of_signatures_is_up_to_date():
     assert signatures.FILE.read_text(encoding="utf-8") == signatures.written()
+
+
+# What was loaded, and why something was not, by its English and its Spanish words.
+LOADED = {
+    "left out: line 1 (OSError: no), cell 3, line 2 (NameError: x (y)), and 4 more": (
+        "omitido: línea 1 (OSError: no), celda 3, línea 2 (NameError: x (y)), y 4 más"
+    ),
+    "left out: 12 statements that define nothing": "omitido: 12 sentencias que no definen nada",
+    "only its definitions were loaded: line 4 takes long": (
+        "solo se cargaron sus definiciones: línea 4 tarda mucho"
+    ),
+    "Value has no backward() yet; it has operations +, *; attributes data; methods go()": (
+        "Value no tiene backward() todavía; tiene operaciones +, *; atributos data; métodos go()"
+    ),
+    "it did not come to an end: time ran out while loading the file": (
+        "no llegó al final: se acabó el tiempo mientras se cargaba el archivo"
+    ),
+    "cell 2, line 3 does not parse: invalid syntax": (
+        "celda 2, línea 3 no se puede analizar: invalid syntax"
+    ),
+    "words of somebody else": "words of somebody else",
+}
+
+
+@pytest.mark.parametrize("english", LOADED)
+def test_what_is_said_of_loading_in_spanish(english):
+    assert in_spanish(english) == LOADED[english]
+
+
+def test_a_file_that_does_not_load_to_its_end_in_spanish():
+    text = f"names = open('names.txt')\n{source('closure')}"
+    lines = report("engine", examine_here(text)).text("es").split("\n")
+    assert any(line.startswith("omitido: línea 1 (FileNotFoundError") for line in lines)

@@ -13,6 +13,7 @@ import json
 import secrets
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +42,7 @@ from .forms import (
     trees_in,
 )
 from .lines import Marks
-from .mended import Change, Tried
+from .mended import EVERYWHERE, Change, Tried
 from .probes import PROBES, drawn
 from .run_probes import Outcome
 from .sandbox import Heard, run_apart
@@ -177,11 +178,18 @@ def job_of(kind: str, named: Mapping[str, str] | str, seed: int) -> dict[str, An
         "home": str(Path.home()) if kind != "text" else "",
         "only_definitions": False,
         "is_timed": kind != "text" and hasattr(signal, "setitimer"),
+        "has_clock": _has_clock(kind),
         "asking": 0,
         "changing": False,
         "points": points(seed),
         "step": STEP,
     }
+
+
+def _has_clock(kind: str) -> bool:
+    """Whether a signal can end what runs here: a browser has none, nor other threads than one."""
+    is_main = kind != "text" or threading.current_thread() is threading.main_thread()
+    return hasattr(signal, "setitimer") and is_main and sys.platform != "emscripten"
 
 
 def _asked(job: dict[str, Any], seconds: float, seed: int) -> tuple[Examination, str]:
@@ -246,7 +254,8 @@ def _exactly(what: Any, count: int) -> list[Any]:
 def _change(what: Any, probes: list[Probe]) -> Change:
     outcomes = _exactly(part_of(what, "outcomes"), len(probes) or len(points(0)))
     op = part_of(what, "op")
-    if part_of(what, "kind") not in KINDS or op not in ("", *NAMES):
+    everywhere = part_of(what, "everywhere") is True
+    if part_of(what, "kind") not in (EVERYWHERE if everywhere else KINDS) or op not in ("", *NAMES):
         raise NonsenseError("not a change")
     each = [outcome_in(*pair) for pair in zip(probes, outcomes, strict=True)] if probes else [
         other_in(one, len(items(part_of(one, "grads"), 2)) if "error" not in one else 0)
@@ -255,7 +264,7 @@ def _change(what: Any, probes: list[Probe]) -> Change:
     return Change(
         what["kind"], identifier_in(part_of(what, "function")), count_in(part_of(what, "line"), 1),
         line_in(part_of(what, "old")), line_in(part_of(what, "new")), each, op,
-        part_of(what, "everywhere") is True,
+        everywhere,
     )  # fmt: skip
 
 

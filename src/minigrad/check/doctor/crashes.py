@@ -62,8 +62,10 @@ def peel(
 
 
 def _cause(code: str, told: tuple[str, ...]) -> tuple[str, ...]:
-    """What is the same in all probes of a group: not the expression that gives no result."""
-    return () if FAULTS[code].crash[0] == "NoResult" else told
+    """What is the same in all probes of a group: not the expression that gives no result, nor
+    whether the number in it is whole."""
+    is_any = FAULTS[code].crash[0] == "NoResult"
+    return () if is_any else tuple(text for text in told if text not in ("int", "float"))
 
 
 def _row_of(

@@ -150,7 +150,8 @@ class Dialect:
         """Read a number off a stranger's Value: its `data` or `grad`; None counts as 0."""
         if what == IN_RESULTS:
             results = self.results or {}
-            return plain_number(results.get(value, results.get(id(value))), self)
+            found = results.get(value)
+            return plain_number(results.get(id(value)) if found is None else found, self)
         if what == self.data and self.evaluate and getattr(value, what) is None:
             getattr(value, self.evaluate)()  # it is no part of what the pass began with
         return plain_number(getattr(value, what), self)

@@ -10,13 +10,12 @@ This runs in the sandbox, and knows neither what is right nor what a change is g
 from __future__ import annotations
 
 import ast
-import copy
 import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from .dialect import BACKWARD, DATA, GRAD
-from .formulas import OPERATION_OF, formulas, operation_of_class
+from .dialect import BACKWARD
+from .formulas import formulas
+from .rewriting import Change, Edit, Function, copy_of, put
 
 # Kinds of changes, from what is told apart best to what would do for any mistake: of two that come
 # out alike, the earlier one is told.
@@ -25,35 +24,12 @@ KINDS = (
     "names", "operator", "constant", "inside", "order", "drops", "deletes", "line", "formula",
     "formulas",
 )  # fmt: skip
-LONGEST = 160  # characters of a line that is told
 CONSTANTS = (0, 1, 2, -1)
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 _TURNED: dict[type[ast.AST], type[ast.cmpop]] = {
     ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
 }  # fmt: skip
-Change = Callable[[ast.AST], ast.AST | list[ast.AST] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A function with a change in it, and the line before and after."""
-
-    kind: str
-    line: int
-    before: ast.AST
-    after: ast.AST | None
-    function: ast.FunctionDef
-
-    @property
-    def old(self) -> str:
-        """The statement as it is."""
-        return _written(self.before)
-
-    @property
-    def new(self) -> str:
-        """The statement as it may have been meant."""
-        return _written(self.after)
 
 
 def edits_of(
@@ -63,15 +39,9 @@ def edits_of(
 
     `owner` is the class around it.
     """
-    found = Edits(function, words, hook, owner)
+    found = _Edits(function, words, hook, owner)
     made = [edit for edit in found.all() if edit is not None]
     return sorted(made, key=lambda edit: KINDS.index(edit.kind))
-
-
-def operation_in(function: str, owner: str) -> str:
-    """Name the operation that a function is for, by itself or by the class around it."""
-    op = OPERATION_OF.get(function, "")
-    return op or (operation_of_class(owner) if "backward" in function or "grad" in function else "")
 
 
 def hook_of(tree: ast.AST) -> str:
@@ -90,7 +60,7 @@ def hook_of(tree: ast.AST) -> str:
 
 def without_calls(function: ast.FunctionDef, hook: str) -> Edit | None:
     """Take the calls of other nodes' rules out of the rules of an operation, if there are such."""
-    copied = copy.deepcopy(function)
+    copied = copy_of(function)
     rules = [n for n in ast.walk(copied) if isinstance(n, ast.FunctionDef) and n is not copied]
     calls = [
         n
@@ -102,40 +72,13 @@ def without_calls(function: ast.FunctionDef, hook: str) -> Edit | None:
         and n.value.func.attr == hook
     ]
     for call in calls:
-        _put(copied, call, ast.Pass())
+        put(copied, call, ast.Pass())
     ast.fix_missing_locations(copied)
     return Edit("deletes", calls[0].lineno, calls[0], ast.Pass(), copied) if calls else None
 
 
-class Edits:
-    """A function, what is known of it, and the changes that are tried in it."""
-
-    def __init__(
-        self, function: ast.FunctionDef, words: dict[str, str], hook: str, owner: str
-    ) -> None:
-        self.function, self.hook = function, hook
-        self.nodes = [*ast.walk(function)]
-        self.data = {words.get("data", "data"), *DATA}
-        self.grad = {words.get("grad", "grad"), *GRAD}
-        self.number, self.slope = words.get("data", "data"), words.get("grad", "grad")
-        self.cls = words.get("class", "")
-        self.inner = [n for n in self.nodes[1:] if isinstance(n, ast.FunctionDef)]
-        self.arguments = [a.arg for a in function.args.args]
-        self.op = operation_in(function.name, owner)
-        self.is_operation = function.name in OPERATION_OF
-        self.out = self._result()
-        self.statement_of: dict[int, int] = {}
-        places = {id(node): k for k, node in enumerate(self.nodes)}
-        self.places = places
-        for k, node in enumerate(self.nodes):  # outer ones first
-            if isinstance(node, ast.stmt):
-                self.statement_of |= {places[id(inner)]: k for inner in ast.walk(node)}
-        skipped = [function.args, function.returns, *function.decorator_list]
-        self.skipped = {id(n) for part in skipped if part for n in ast.walk(part)}
-        self.bases = {  # of attributes
-            places[id(n.value)] for n in self.nodes if isinstance(n, ast.Attribute)
-        }
-        self.gradients = [k for k, n in enumerate(self.nodes) if self.target(n) is not None]
+class _Edits(Function):
+    """The changes that are tried in a function."""
 
     def all(self) -> Iterator[Edit | None]:
         yield from self._accumulating()
@@ -154,53 +97,7 @@ class Edits:
                 yield from self._expression(k, node)
         yield from formulas(self)
 
-    # ---- what is known of the function ----------------------------------------------------------
-
-    def _result(self) -> str:
-        """Return the name of what the operation gives: out."""
-        returned = [
-            n.value.id
-            for n in self.function.body
-            if isinstance(n, ast.Return) and isinstance(n.value, ast.Name)
-        ]
-        return returned[-1] if returned else ""
-
-    def target(self, node: ast.AST) -> ast.Attribute | None:
-        """Return the gradient that a statement sets, if it does."""
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target = node.targets[0]
-        elif isinstance(node, ast.AugAssign):
-            target = node.target
-        else:
-            return None
-        is_gradient = isinstance(target, ast.Attribute) and target.attr in self.grad
-        return target if is_gradient and isinstance(target, ast.Attribute) else None
-
-    def incoming(self) -> str:
-        """Write the gradient that comes in: out.grad, or the argument of a rule."""
-        if self.out and self.inner:
-            given = [a.arg for a in self.inner[0].args.args if a.arg != "self"]
-            return given[0] if len(given) == 1 else f"{self.out}.{self.slope}"
-        given = [name for name in self.arguments if "grad" in name or name in ("g", "upstream")]
-        return given[-1] if given else ""
-
-    # ---- making an edit -------------------------------------------------------------------------
-
-    def edit(self, kind: str, changes: dict[int, Change]) -> Edit | None:
-        copied = copy.deepcopy(self.function)
-        nodes = [*ast.walk(copied)]
-        first = min(changes)
-        place = self.statement_of.get(first, first)
-        before = nodes[place]
-        for k, change in changes.items():
-            made = change(nodes[k])
-            if made is not nodes[k]:
-                _put(copied, nodes[k], made)
-            if k == place:
-                before = made[-1] if isinstance(made, list) and made else made  # type: ignore[assignment]
-        ast.fix_missing_locations(copied)
-        line = getattr(self.nodes[place], "lineno", self.function.lineno)
-        return Edit(kind, line, self.nodes[place], before, copied)
+    # ---- several at once ----------------------------------------------------------------------
 
     def _each(self, kind: str, places: list[int], change: Change) -> Iterator[Edit | None]:
         """Change several statements at once, and one by one."""
@@ -229,6 +126,7 @@ class Edits:
         if not self.inner or not self.out or not self.hook:
             return
         names = {function.name for function in self.inner}
+        within = {id(n) for function in self.inner for n in ast.walk(function)}
         right = f"{self.out}.{self.hook} = {{}}"
         found = [
             k
@@ -236,6 +134,7 @@ class Edits:
             if isinstance(n, ast.Assign)
             and isinstance(n.targets[0], ast.Attribute)
             and isinstance(n.value, ast.Name | ast.Call)
+            and id(n) not in within  # a rule that gives itself to somebody never runs
             and any(isinstance(p, ast.Name) and p.id in names for p in ast.walk(n.value))
         ]
         for k in found:
@@ -283,7 +182,7 @@ class Edits:
             for one, two in itertools.pairwise(statements):
                 if isinstance(one, ast.If | ast.For) and isinstance(two, ast.Expr | ast.Assign):
                     place, moved = self.places[id(one)], self.places[id(two)]
-                    inside = copy.deepcopy(two)
+                    inside = copy_of(two)
                     yield self.edit("inside", {
                         moved: lambda _: [],
                         place: lambda n, inside=inside: _set(n, body=[*n.body, inside]),  # type: ignore
@@ -397,25 +296,3 @@ def _turned_round(node: ast.AST) -> ast.AST:
 def _called(node: ast.AST) -> ast.AST:
     assert isinstance(node, ast.Expr)
     return _set(node, value=ast.Call(node.value, [], []))
-
-
-def _put(tree: ast.AST, old: ast.AST, new: ast.AST | list[ast.AST] | None) -> None:
-    """Put a node, or several statements, in the place of another one."""
-    for parent in ast.walk(tree):
-        for name, value in ast.iter_fields(parent):
-            if value is old:
-                setattr(parent, name, new)
-                return
-            if isinstance(value, list) and any(item is old for item in value):
-                at = next(k for k, item in enumerate(value) if item is old)
-                value[at : at + 1] = new if isinstance(new, list) else [new]
-                return
-
-
-def _written(node: ast.AST | None) -> str:
-    """Write a statement, or the head of one that has others in it."""
-    try:
-        text = ast.unparse(node) if isinstance(node, ast.AST) else ""
-    except (ValueError, RecursionError, AttributeError, TypeError):
-        text = ""
-    return text.partition("\n")[0][:LONGEST]

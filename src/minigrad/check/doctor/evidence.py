@@ -48,6 +48,10 @@ class Evidence:
             return self.has("keeps", op)
         if family == "self_backward":
             return self.has("hooks", op) and not self.has("keeps", op)
+        if fault.code in ("empty_pass", "hidden_pass") and self._own():
+            is_hidden = self.has("hides", "init")
+            if is_hidden == (fault.code == "empty_pass"):
+                return True
         if fault.where == "backward" and self.has("def", "backward"):
             return self._pass_speaks_against(fault.code)
         own = self._own()

@@ -50,6 +50,8 @@ def report(name: str, found: Examination) -> Report:
     problem = found.problem
     if not problem and ran < FEWEST:
         problem = "it has no operations that could be examined, such as + and *"
+    problem = problem or _absent(outcomes)
+    findings = [] if _absent(outcomes) else findings
     is_unsure = all(finding.code in UNSURE for finding in faults)
     if not problem and is_unsure and (alike := _all_alike(outcomes)):
         problem, findings = f"every question ends alike, in {alike}", []
@@ -62,6 +64,13 @@ def report(name: str, found: Examination) -> Report:
         name, found.words, tuple(findings), ran, tuple(missing), tuple(found.unexamined), problem,
         found.spelling, tuple(found.remarks), tuple(found.choices), found.tree,
     )  # fmt: skip
+
+
+def _absent(outcomes: dict[str, Outcome]) -> str:
+    """Say which module its plainest operations need and do not have: that is no fault of theirs."""
+    plain = [outcomes.get(name, {}) for name in ("add", "mul")]
+    missing = [o["message"] for o in plain if o.get("error") == "ModuleNotFoundError"]
+    return f"its operations need a module: {missing[0]}" if missing else ""
 
 
 def _all_alike(outcomes: dict[str, Outcome]) -> str:

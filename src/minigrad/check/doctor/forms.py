@@ -143,6 +143,7 @@ def _one_outcome(probe: Probe, what: Any) -> Outcome:
             "error": text_in(what["error"]),
             "message": text_in(part_of(what, "message")),
             "line": None if line is None else count_in(line, 1),
+            "in_pass": what.get("in_pass") is True,
         }
     if probe.kind == "memory":
         return {name: count_in(part_of(what, name), 0) for name in ("held", "kept")}

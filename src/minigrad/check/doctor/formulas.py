@@ -13,12 +13,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from .dialect import NAMES, SPECIAL
-
-if TYPE_CHECKING:
-    from .edits import Change, Edit, Edits
+from .rewriting import WORDS, Change, Edit, Function
 
 # What an operand's gradient is multiplied by: x and y are the numbers of the operands, z is that of
 # the result, n an exponent.
@@ -28,31 +24,13 @@ DERIVATIVES = {
     "tanh": ("1 - {z} ** 2",), "exp": ("{z}",), "log": ("1 / {x}",), "relu": ("({x} > 0)",),
     "sigmoid": ("{z} * (1 - {z})",),
 }  # fmt: skip
-OPERATION_OF = {name: op for op, names in NAMES.items() for name in names} | {
-    name: op for op, name in SPECIAL.items()
-}
 REFLECTED = {
     "__radd__": "+", "__rsub__": "-", "__rmul__": "*", "__rtruediv__": "/", "__rpow__": "**",
 }  # fmt: skip
-# What an operation is called in a table, a test or the name of a class.
-WORDS = {
-    "+": "add", "*": "mul", "-": "sub", "/": "div", "**": "pow", "^": "pow", "addition": "add",
-    "subtraction": "sub", "multiplication": "mul", "mult": "mul", "division": "div", "ln": "log",
-    "negation": "neg", "exponential": "exp", "logarithm": "log", "powerop": "pow",
-} | {name.lower(): op for op, names in NAMES.items() for name in names}  # fmt: skip
-ENDINGS = ("backward", "function", "operation", "gradfn", "grad", "node", "op", "fn", "_")
 UPSTREAM = ("g", "upstream")  # besides what has grad in it: what comes in is called like this
 
 
-def operation_of_class(name: str) -> str:
-    """Name the operation that a class is for: Mul, MulOp, AddBackward."""
-    word = name.lower()
-    for ending in ENDINGS * 2:
-        word = word.removesuffix(ending)
-    return WORDS.get(word.strip("_"), "")
-
-
-def formulas(edits: Edits) -> Iterator[Edit | None]:
+def formulas(edits: Function) -> Iterator[Edit | None]:
     """Write the derivative of the operation where there is another formula, or none."""
     for rule in _rules(edits):
         yield from _in_rule(edits, rule)
@@ -73,7 +51,7 @@ class _Rule:
     out: str
 
 
-def _rules(edits: Edits) -> Iterator[_Rule]:
+def _rules(edits: Function) -> Iterator[_Rule]:
     incoming, out = edits.incoming(), edits.out
     if edits.op in DERIVATIVES and edits.gradients and incoming:
         yield _Rule(edits.op, edits.gradients, incoming, out)
@@ -96,7 +74,7 @@ def _asked_for(test: ast.expr) -> str:
     return WORDS.get(str(asked.value).lower(), "") if is_text else ""  # type: ignore[attr-defined]
 
 
-def _passed_on(edits: Edits, places: list[int]) -> tuple[str, str]:
+def _passed_on(edits: Function, places: list[int]) -> tuple[str, str]:
     for k in places:
         target = edits.target(edits.nodes[k])
         own = ast.unparse(target) if target is not None else ""
@@ -109,7 +87,7 @@ def _passed_on(edits: Edits, places: list[int]) -> tuple[str, str]:
     return "", ""
 
 
-def _in_rule(edits: Edits, rule: _Rule) -> Iterator[Edit | None]:
+def _in_rule(edits: Function, rule: _Rule) -> Iterator[Edit | None]:
     derivatives = DERIVATIVES[rule.op]
     if any("{z}" in d for d in derivatives) and not rule.out:
         return
@@ -153,14 +131,18 @@ def _in_rule(edits: Edits, rule: _Rule) -> Iterator[Edit | None]:
 # ---- slopes that are kept -----------------------------------------------------------------------
 
 
-def _kept(edits: Edits) -> Iterator[Edit | None]:
+def _kept(edits: Function) -> Iterator[Edit | None]:
     derivatives = DERIVATIVES.get(edits.op, ())
     names = edits.arguments[: len(derivatives)]
     if not edits.is_operation or len(names) < len(derivatives):
         return
     made = next((n.args[0] for n in edits.nodes if isinstance(n, ast.Call) and n.args
                  and isinstance(n.func, ast.Name) and n.func.id == edits.cls), None)  # fmt: skip
+    if made is None and not edits.out and any("{z}" in d for d in derivatives):
+        return
     second = edits.arguments[1] if len(edits.arguments) > 1 else ""
+    if edits.op == "pow" and not second:
+        return
     filled = {
         "x": f"{names[0]}.{edits.number}", "y": f"{second}.{edits.number}", "n": second,
         "z": f"({ast.unparse(made)})" if made is not None else f"{edits.out}.{edits.number}",
@@ -181,7 +163,7 @@ def _kept(edits: Edits) -> Iterator[Edit | None]:
 
 
 def _in_sequence(
-    edits: Edits, k: int, node: ast.Tuple | ast.List, slopes: dict[str, str]
+    edits: Function, k: int, node: ast.Tuple | ast.List, slopes: dict[str, str]
 ) -> Iterator[Edit | None]:
     parts = node.elts
     names = [part.id if isinstance(part, ast.Name) else "" for part in parts]
@@ -198,7 +180,7 @@ def _in_sequence(
             yield edits.edit("formulas", {k: lambda _: made})
 
 
-def _replaced(edits: Edits, place: int, slope: str) -> Edit | None:
+def _replaced(edits: Function, place: int, slope: str) -> Edit | None:
     made = ast.parse(_as(edits.nodes[place], slope), mode="eval").body
     return edits.edit("formula", {place: lambda _: made})
 
@@ -211,7 +193,7 @@ def _as(old: ast.AST, slope: str) -> str:
     return slope
 
 
-def _reflected(edits: Edits) -> Iterator[Edit | None]:
+def _reflected(edits: Function) -> Iterator[Edit | None]:
     """Write what a number on the left of an operator has to come to."""
     symbol = REFLECTED.get(edits.function.name)
     last = edits.function.body[-1]

@@ -46,7 +46,13 @@ CRASHES = ("NameError", "UnboundLocalError", "NoResult", "IndexError", "KeyError
 
 
 def is_refusal(probe: Probe, outcome: Outcome) -> bool:
-    """Whether an engine says that it does not take such operands, as it may."""
+    """Whether an engine says that it does not take such operands, as it may.
+
+    It says so when it is given them: a Value as exponent that is taken, and ends the pass later,
+    is not refused.
+    """
+    if probe.kind == "maybe" and outcome.get("in_pass"):
+        return False
     return probe.kind in MAY_REFUSE and outcome.get("error", "NameError") not in CRASHES
 
 

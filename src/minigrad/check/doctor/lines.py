@@ -26,7 +26,8 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # a function inside), "reverses name", "asks name", "names name" (it looks for a node, or for an
 # attribute of one, among others), "starts name", "strays name" (the function inside is called with
 # self, or with something else), "lists name" (it appends a node at every visit), "writes name" (it
-# sets an attribute of an operand). "bases": there is
+# sets an attribute of an operand), "hides name" (it sets an attribute of a pass's name).
+# "bases": there is
 # a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
 
@@ -161,6 +162,8 @@ class _Place:
         ]
         found = []
         for hook in hooks:
+            if hook.attr in BACKWARD:
+                found += [f"hides {function}" for function in self.functions]
             is_self = isinstance(hook.value, ast.Name) and hook.value.id == "self"
             kind = "keeps" if is_self else "hooks"
             found += [f"{kind} {function}" for function in self.functions]
@@ -252,7 +255,14 @@ def _is_membership(test: ast.expr) -> bool:
 def _methods(node: ast.ClassDef) -> dict[str, int]:
     """Find the methods that are not decorated away."""
     plain = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.decorator_list]
-    return {f"method {n.name}": n.lineno for n in plain}
+    return {f"method {n.name}": n.lineno for n in plain if not _is_helper(n)}
+
+
+def _is_helper(node: ast.FunctionDef) -> bool:
+    """Whether a function of an operation's name wants more than the operand: sigmoid(self, x)."""
+    op = _CALLED.get(node.name, "")
+    needed = len(node.args.args) - len(node.args.defaults)
+    return op != "" and op not in SYMBOLS and needed > 1
 
 
 def _gradient(node: ast.Assign | ast.AugAssign) -> ast.Attribute | None:

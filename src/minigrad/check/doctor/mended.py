@@ -15,6 +15,7 @@ from .catalogue import FAULTS
 from .edits import KINDS
 from .formulas import REFLECTED
 from .judging import judge
+from .probes import expected
 from .run_probes import Outcome
 from .scripts import Probe
 from .signatures import Signs
@@ -80,7 +81,7 @@ class Mended:
         if kind in PASSES:
             return PASSES[kind]
         if self.change.everywhere:
-            return EVERYWHERE.get(kind, "slip")
+            return EVERYWHERE[kind]
         if kind == "hooks":
             is_own = self.change.old.startswith("self.")
             has_rule = "=" in self.change.old
@@ -151,9 +152,16 @@ def _judged(change: Change, probes: list[Probe], ill: Signs, unsteady: set[str])
             touched.append(probe)
     reasons: set[str] = set().union(*(_features(probe) for probe in healed))
     alike = sum(_features(probe) <= reasons for probe in touched)
-    if not healed or alike > LUCK * len(healed):
+    if not any(map(_proves, healed)) or alike > LUCK * len(healed):
         return None
     return Mended(change, [probe.name for probe in healed])
+
+
+def _proves(probe: Probe) -> bool:
+    """Whether a right answer means anything: where all gradients are 0, as in a / a, any cut of the
+    graph gives it."""
+    _, grad = expected(probe.script)
+    return any(grad[name] for name in probe.script.leaves)
 
 
 def _features(probe: Probe) -> set[str]:

@@ -24,9 +24,10 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from .dialect import Dialect
-from .edits import Edit, edits_of, hook_of, operation_in, without_calls
+from .edits import edits_of, hook_of, without_calls
 from .extras import ask as ask_other
 from .extras import others
+from .rewriting import Edit, operation_in
 from .run_probes import Outcome, run_all
 from .scripts import Probe
 
@@ -37,8 +38,6 @@ LINES = 100_000  # that one change may run
 FEW = 3  # probes that are run first: most changes change nothing, or break everything
 MOST = 400  # changes that are told of
 
-# What people do alike in all operations: such changes are also tried in all of them at once.
-EVERYWHERE = ("adds", "chains", "hooks", "operands")
 
 Live = tuple[ast.FunctionDef, str, list[FunctionType]]  # with the class around it
 Part = tuple[Edit, Live]  # of a change: one function
@@ -84,7 +83,7 @@ def mend(
         outcomes = None
         if time.process_time() > deadline or len(seen) == MOST:
             break
-        with _bounded(job["is_timed"]):
+        with _bounded(job["has_clock"]):
             outcomes = _changed(parts, asked, first)
         if not outcomes or outcomes in seen:
             continue
@@ -98,19 +97,16 @@ def _changes(asked: _Asked, dialect: Dialect, hook: str) -> Iterator[tuple[list[
     """Yield changes of all functions at once, then those of each, with what to ask first."""
     found = [edits_of(live[0], dialect.words, hook, live[1]) for live, _ in asked.lives]
     first = sorted({k for _, mine in asked.lives for k in mine[:FEW]})[: 2 * FEW]
-    every: dict[str, list[Part]] = {kind: [] for kind in EVERYWHERE}
+    adds: list[Part] = []
     rest: list[Part] = []
     for (live, _), edits in zip(asked.lives, found, strict=True):
-        if not operation_in(live[0].name, live[1]):
-            continue
-        for kind in EVERYWHERE:
-            every[kind] += [(edit, live) for edit in edits if edit.kind == kind][:1]
-        rest += [(edit, live) for edit in [without_calls(live[0], hook)] if edit is not None]
-    for parts in every.values():
-        if len(parts) > 1:
-            yield parts, first
-    if rest and every["adds"]:  # rules that go on to the next node by themselves
-        yield _joined(every["adds"], rest, hook), first
+        if operation_in(live[0].name, live[1]):
+            adds += [(edit, live) for edit in edits if edit.kind == "adds"][:1]
+            rest += [(edit, live) for edit in [without_calls(live[0], hook)] if edit is not None]
+    if len(adds) > 1:  # what people do alike in all operations
+        yield adds, first
+    if rest and adds:  # rules that go on to the next node by themselves
+        yield _joined(adds, rest, hook), first
     for (live, mine), edits in zip(asked.lives, found, strict=True):
         for edit in edits:
             yield [(edit, live)], mine[:FEW]
@@ -159,7 +155,7 @@ class TooLongError(BaseException):
 
 
 @contextlib.contextmanager
-def _bounded(is_timed: bool) -> Iterator[None]:
+def _bounded(has_clock: bool) -> Iterator[None]:
     """End what goes on for ever: by a clock of CPU time, or where there is none by its lines."""
     before, lines = sys.gettrace(), 0
 
@@ -173,8 +169,8 @@ def _bounded(is_timed: bool) -> Iterator[None]:
             raise TooLongError
         return count
 
-    if is_timed:
-        signal.signal(signal.SIGPROF, end)
+    if has_clock:
+        handler = signal.signal(signal.SIGPROF, end)
         signal.setitimer(signal.ITIMER_PROF, ONE, 0.1)
     else:
         sys.settrace(count)
@@ -183,8 +179,9 @@ def _bounded(is_timed: bool) -> Iterator[None]:
     except TooLongError:
         pass
     finally:
-        if is_timed:
+        if has_clock:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
+            signal.signal(signal.SIGPROF, handler)
         else:
             sys.settrace(before)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ class _Pass:
     call: Callable[[Any], Any]
     is_familiar: bool
     unseeded: Callable[[Any], Any] | None = None  # the same without a gradient to begin with
+    is_asked: bool = False  # whether gradients are told when they are asked for, not before
 
     @property
     def word(self) -> str:
@@ -166,13 +168,13 @@ def choose_pass(trial: Trial) -> None:
 
 
 class _Derivatives(Mapping[Any, Any]):
-    """Gradients that are asked for one by one: `root.grad(a)`."""
+    """Gradients that are asked for one by one: `root.grad(a)`, or `a.grad()`."""
 
-    def __init__(self, root: Any, name: str) -> None:
-        self.root, self.name = root, name
+    def __init__(self, ask: Callable[[Any], Any]) -> None:
+        self.ask = ask
 
     def __getitem__(self, leaf: Any) -> Any:
-        return getattr(self.root, self.name)(leaf)
+        return self.ask(leaf)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())
@@ -189,9 +191,25 @@ def _askers(trial: Trial) -> Iterator[_Pass]:
         if callable(method) and not name.startswith("__") and _needed(method) == 1:
             yield _Pass(
                 f"{{}}.{name}(a)",
-                lambda root, name=name: _Derivatives(root, name),  # type: ignore[misc]
+                lambda root, name=name: _Derivatives(getattr(root, name)),  # type: ignore[misc]
                 False,
+                is_asked=True,
             )
+    seeds = [n for n, x in getattr(result, "__dict__", {}).items() if x is None or x == 0.0]
+    asked = [n for n in dir(type(result)) if any(word in n.lower() for word in FAMILIAR)]
+    for seed, name in itertools.product(seeds, asked):
+        if inspect.isfunction(getattr(type(result), name, None)) and not name.startswith("__"):
+            yield _asked_of_leaves(seed, name)
+
+
+def _asked_of_leaves(seed: str, name: str) -> _Pass:
+    """Return the way of `z.grad_value = 1.0; x.grad()`."""
+
+    def call(root: Any) -> Any:
+        setattr(root, seed, 1.0)
+        return _Derivatives(lambda leaf: getattr(leaf, name)())
+
+    return _Pass(f"{{0}}.{seed} = 1.0; {{0}}.{name}()", call, False, is_asked=True)
 
 
 def _books(trial: Trial, passes: list[_Pass]) -> Iterator[_Pass]:
@@ -272,13 +290,13 @@ def _tried(trial: Trial, one: _Pass) -> Iterator[tuple[str, bool, bool]]:
             a, b, c = (dialect.make(x) for x in (A, B, C))
             inner = dialect.operations[ops[0]](a, b)
             root = dialect.operations[ops[1]](inner, c)
-            before = [_numbers(trial, x) for x in (a, b)]
+            before = [{} if one.is_asked else _numbers(trial, x) for x in (a, b)]
             dialect.start = one.call
             dialect.backward(root)
             trial.has_run |= one.is_familiar
         except Exception:
             continue
-        after = [_numbers(trial, x) for x in (a, b)]
+        after = [_numbers(trial, x, one.is_asked) for x in (a, b)]
         found = {name for numbers in after for name in numbers}
         for name in sorted(found, key=lambda n: (n not in trial.grads, n)):
             old, new = ([numbers.get(name) for numbers in side] for side in (before, after))
@@ -290,13 +308,13 @@ def _tried(trial: Trial, one: _Pass) -> Iterator[tuple[str, bool, bool]]:
                 yield name, is_right, moved
 
 
-def _numbers(trial: Trial, value: Any) -> dict[str, float]:
+def _numbers(trial: Trial, value: Any, is_asked: bool = False) -> dict[str, float]:
     """Read whatever may be a gradient: familiar attributes, or else all that are numbers."""
     names = [trial.named.grad] if trial.named.grad else list(trial.grads)
     if not names:
         names += [str(n) for n in getattr(value, "__dict__", {})]
         names += [str(n) for c in type(value).__mro__ for n in getattr(c, "__slots__", ())]
-    names.append(IN_RESULTS)
+    names = [IN_RESULTS] if is_asked else [*names, IN_RESULTS]
     found = {}
     for name in names:
         with contextlib.suppress(Exception):

@@ -63,13 +63,17 @@ def _run(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Outc
 
 
 def _error(error: Exception, dialect: Dialect) -> Outcome:
-    frames = traceback.walk_tb(error.__traceback__)
+    frames = list(traceback.walk_tb(error.__traceback__))
+    in_pass = any(frame.f_code is Dialect.backward.__code__ for frame, _ in frames)
     lines = [line for frame, line in frames if frame.f_code.co_filename == dialect.file]
     try:
         message = str(error)[:200]
     except Exception:
         message = ""
-    return {"error": type(error).__name__, "message": message, "line": lines[-1] if lines else None}
+    return {
+        "error": type(error).__name__, "message": message, "line": lines[-1] if lines else None,
+        "in_pass": in_pass,
+    }  # fmt: skip
 
 
 def _numbers(dialect: Dialect, values: dict[str, Any]) -> Outcome:

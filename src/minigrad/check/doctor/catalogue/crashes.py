@@ -67,6 +67,14 @@ _row("unhashable", "Values cannot be put into a set",
 Value.__eq__ = lambda self, other: self is other
 Value.__hash__ = None
 """), where="class", crash=("TypeError", r"(?:.*)unhashable type: '(\w+)'.*"))
+_row("rule_on_number", "a rule is given to a plain number",
+     "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.",
+     "The result is still a number where its rule is set; the node is made later.",
+     "Make the node first: out = Value(…, (self, other)); then out._backward = _backward.",
+     ("        out = Value(math.exp(self.data), (self,), \"exp\")\n",
+      "        out = math.exp(self.data)\n"),
+     where="exp", mark="hooks",
+     crash=("AttributeError", r"'(int|float|complex)' object has no attribute '(\w*backward\w*)'"))
 _row("number_recorded", "a number is recorded as an operand",
      "backward() ends in AttributeError: '{0}' object has no attribute '{1}'.",
      "The result has a plain number among its operands, and the pass looks for operands of that.",
@@ -98,15 +106,33 @@ _row("not_implemented", "a number's own method is called by its name",
       "out = Value(self.data.__add__(other), (self, other), \"+\")"),
      where="add", mark="def",
      crash=("AttributeError|TypeError", r"(?s).*NotImplementedType.*"))
-_row("set_unpacked", "a set of operands is taken apart",
-     "a * a ends in ValueError: not enough values to unpack.",
-     "A set holds each operand once and in any order: for a * a there is only one to unpack.",
-     "Keep the operands in a tuple, in order, with repeats.",
+_row("operand_not_recorded", "a rule looks for an operand that is not recorded",
+     "An operation with a number ends in ValueError or IndexError.",
+     "The rule takes two operands, and a number is not recorded as one; or a set holds the operand "
+     "of a * a once.",
+     "Wrap numbers, other = Value(other), before they are recorded; keep operands in a tuple, in "
+     "order, with repeats.",
      ("            self.grad += other.data * out.grad  # mul, left\n",
       "            left, right = out._prev\n"
       "            self.grad += other.data * out.grad  # mul, left\n"),
      where="mul", mark="def",
-     crash=("ValueError", r"not enough values to unpack \(expected 2, got 1\)"))
+     crash=("ValueError|IndexError",
+            r"not enough values to unpack \(expected 2, got \d\)|"
+            r"(?:list|tuple) index out of range"))
+_row("value_for_number", "a Value stands where its number is meant",
+     "An operation ends in TypeError: must be real number, not {0}.",
+     "math.exp and the like take numbers.",
+     "Give them the number: math.exp(self.data).",
+     ("math.exp(self.data), (self,)", "math.exp(self), (self,)"),
+     where="exp", mark="def",
+     crash=("TypeError", r"must be real number, not (\w+)"))
+_row("method_for_number", "a method stands where a number is meant",
+     "An operation or backward() ends in TypeError: no {0} for 'method'.",
+     "What is changed here is a method of the class: misspelt, or meant to be called.",
+     "Write self.grad += … for a gradient; with brackets if the method is to be called.",
+     ("self.grad += out.data * out.grad  # exp", "self.backward += out.data * out.grad  # exp"),
+     where="exp", mark="def",
+     crash=("TypeError", r"unsupported operand type\(s\) for (\S+): (?:'method' .*|.* 'method')"))
 _row("whole_gradient", "a gradient that begins as a whole number cannot become a fraction",
      "An operation ends in a type error: cannot cast from float64 to {0}.",
      "An array of whole numbers, as np.zeros_like makes it of whole numbers, takes no fraction by "
@@ -147,7 +173,7 @@ _row("wrong_arguments", "{0}() is called with other arguments than it takes",
      "Compare the line of the call with the def.",
      ("        def _backward():\n            self.grad += (out.data > 0)",
       "        def _backward(grad):\n            self.grad += (out.data > 0)"),
-     where="relu", crash=("TypeError", r"(?:[\w.<>]*\.)?(\w+)\(\) ((?:missing|takes).*)"))
+     where="relu", crash=("TypeError", r"(?:[\w.<>]*\.)?(\w+)\(\) ((?:missing|takes|got).*)"))
 _row("endless", "an operation calls itself for ever",
      "RecursionError on a small expression.",
      "The method is made of an operation that is made of the method, such as -a of -a.",

@@ -125,7 +125,8 @@ def _exponents(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
         outcome = outcomes.get(name, {"missing": True})
         line = BY_NAME[name].script.lines[0]
         if "error" in outcome:
-            told.append(f"{line}: {outcome['error']}")
+            is_fault = name in signs and bool(signs[name].error)
+            told += [] if is_fault else [f"{line}: {outcome['error']}"]
         elif name == "power of zero" and not outcome.get("missing"):
             wrong = f"{line}: {brief(outcome['grad']['a'])}"
             told += [] if judge(BY_NAME[name], outcome).is_well else [wrong]

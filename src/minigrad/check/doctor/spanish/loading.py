@@ -104,6 +104,7 @@ FORMS = {
     r"cell (\d+), line (\d+) \((.*)\), (line .*|cell .*)": "celda {0}, línea {1} ({2}), {3}",
     r"line (\d+)(| \(.*\)|: .*)": "línea {0}{1}",
     r"cell (\d+), line (\d+)(| \(.*\)|: .*)": "celda {0}, línea {1}{2}",
+    r"its operations need a module: (.*)": "sus operaciones necesitan un módulo: {0}",
     r"it does not say why": "no dice por qué",
 }
 

@@ -156,12 +156,44 @@ SPANISH = {
     "Use the operator, and numbers on both sides: self.data + other.data.": (
         "Usa el operador, con números a ambos lados: self.data + other.data."
     ),
-    "a set of operands is taken apart": "se desempaqueta un conjunto de operandos",
-    "a * a ends in ValueError: not enough values to unpack.": (
-        "a * a acaba en ValueError: not enough values to unpack."
+    "a rule looks for an operand that is not recorded": (
+        "una regla busca un operando que no está registrado"
     ),
-    "A set holds each operand once and in any order: for a * a there is only one to unpack.": (
-        "Un conjunto guarda cada operando una vez y en cualquier orden: en a * a solo hay uno."
+    "An operation with a number ends in ValueError or IndexError.": (
+        "Una operación con un número acaba en ValueError o IndexError."
+    ),
+    "The rule takes two operands, and a number is not recorded as one; or a set holds the operand "
+    "of a * a once.": (
+        "La regla toma dos operandos, y un número no se registra como tal; o un conjunto guarda "
+        "una sola vez el operando de a * a."
+    ),
+    "Wrap numbers, other = Value(other), before they are recorded; keep operands in a tuple, in "
+    "order, with repeats.": (
+        "Envuelve los números, other = Value(other), antes de registrarlos; guarda los operandos "
+        "en una tupla, en orden y con repeticiones."
+    ),
+    "a rule is given to a plain number": "se da una regla a un simple número",
+    "The result is still a number where its rule is set; the node is made later.": (
+        "El resultado es todavía un número donde se fija su regla; el nodo se hace después."
+    ),
+    "Make the node first: out = Value(…, (self, other)); then out._backward = _backward.": (
+        "Haz primero el nodo: out = Value(…, (self, other)); luego out._backward = _backward."
+    ),
+    "a Value stands where its number is meant": "hay un Value donde se quiere su número",
+    "An operation ends in TypeError: must be real number, not {0}.": (
+        "Una operación acaba en TypeError: must be real number, not {0}."
+    ),
+    "math.exp and the like take numbers.": "math.exp y similares toman números.",
+    "Give them the number: math.exp(self.data).": "Dales el número: math.exp(self.data).",
+    "a method stands where a number is meant": "hay un método donde se quiere un número",
+    "An operation or backward() ends in TypeError: no {0} for 'method'.": (
+        "Una operación o backward() acaba en TypeError: no hay {0} para 'method'."
+    ),
+    "What is changed here is a method of the class: misspelt, or meant to be called.": (
+        "Lo que se cambia aquí es un método de la clase: mal escrito, o había que llamarlo."
+    ),
+    "Write self.grad += … for a gradient; with brackets if the method is to be called.": (
+        "Escribe self.grad += … para un gradiente; con paréntesis si hay que llamar al método."
     ),
     "a gradient that begins as a whole number cannot become a fraction": (
         "un gradiente que empieza como número entero no puede volverse fracción"

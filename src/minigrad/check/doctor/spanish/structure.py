@@ -127,6 +127,15 @@ SPANISH = {
     "Clear first, then set self.grad = 1.0: the derivative of a thing by itself.": (
         "Borra primero y luego pon self.grad = 1.0: la derivada de algo respecto a sí mismo."
     ),
+    "an attribute hides the method backward()": "un atributo oculta el método backward()",
+    "self.backward = … in __init__ gives every Value an attribute of that name, which wins over "
+    "the method.": (
+        "self.backward = … en __init__ da a cada Value un atributo con ese nombre, que gana al "
+        "método."
+    ),
+    "Call the rule otherwise: self._backward = lambda: None.": (
+        "Llama a la regla de otro modo: self._backward = lambda: None."
+    ),
     "backward() does nothing": "backward() no hace nada",
     "All gradients stay as they are.": "Todos los gradientes se quedan como están.",
     "There is nothing in it yet: it sets no gradient and runs no rule.": (
