@@ -52,6 +52,7 @@ T = TypeVar("T")
 TASK = Path(__file__).with_name("answering.py")
 LOADING = 20.0  # CPU seconds in which a file must be loaded: PyTorch alone may take five
 ASKING = 6  # CPU seconds for all questions: a sound engine takes one
+MENDING = 12  # for all changes of the file that are tried, in one turn: usually two
 MEMORY = 4 * 1024**3  # bytes; somebody's engine may import NumPy or PyTorch
 LARGEST = 1_000_000  # bytes of a file
 
@@ -214,9 +215,9 @@ def _changes_apart(
     applied: list[Change],
 ) -> Tried:  # fmt: skip
     """Ask in the sandbox what small changes of the file would do."""
-    job = job | _changing(probes, failing, other, applied)
+    job = job | _changing(probes, failing, other, applied) | {"asking": MENDING}
     try:
-        heard = run_apart(TASK, job, seconds, MEMORY, "the doctor")
+        heard = run_apart(TASK, job, seconds + MENDING, MEMORY, "the doctor")
     except OSError:
         return Tried()
     return read_changes(heard.said, probes)

@@ -8,7 +8,6 @@ This runs in the sandbox, next to a stranger's code. Start at `find`.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import operator
@@ -151,11 +150,9 @@ def _made(cls: type, named: Named, modules: list[ModuleType]) -> Iterator[Dialec
         dialect.spelling, dialect.plain = {"make": spelling}, plain
         dialect.operators = operators_of(cls)
         dialect.operations = _operations(dialect, modules)
-        if _computes(dialect):
-            yield dialect
-        else:
-            others.append(dialect)
-    yield from others
+        others.append(dialect)
+    # Some want arrays, and do with plain numbers no more than a part of what they can do.
+    yield from sorted(others, key=_failures)
     if reason and not is_any:
         raise NoEngineError(f"{cls.__name__} cannot be made from one number ({reason})")
     called = f"called {named.data}" if named.data else "such as data"
@@ -218,14 +215,17 @@ def _is(found: Any, wanted: float) -> bool:
     return number is not None and number == wanted
 
 
-def _computes(dialect: Dialect) -> bool:
-    """Whether any of the two operations that every engine has runs, as it is made."""
-    known = [op for op in ("add", "mul") if op in dialect.operations]
-    for op in known:
-        with contextlib.suppress(Exception):
-            dialect.operations[op](dialect.make(1.5), dialect.make(2.25))
-            return True
-    return not known
+def _failures(dialect: Dialect) -> int:
+    """Count the operations that do not run on Values that are made like this, and on results."""
+    count = 0
+    for op, call in dialect.operations.items():
+        try:
+            a, b = dialect.make(1.5), dialect.make(2.25)
+            made = call(*([a] if op not in SYMBOLS else [a, 2] if op == "pow" else [a, b]))
+            call(*([made] if op not in SYMBOLS else [made, 2] if op == "pow" else [made, b]))
+        except Exception:
+            count += 1
+    return count
 
 
 # ---- operations ---------------------------------------------------------------------------------

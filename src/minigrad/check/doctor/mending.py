@@ -14,6 +14,7 @@ import ast
 import contextlib
 import functools
 import gc
+import itertools
 import math
 import signal
 import sys
@@ -32,11 +33,12 @@ from .run_probes import Outcome, run_all
 from .scripts import Probe
 
 FLAGS = __future__.annotations.compiler_flag  # as the file is loaded
-SECONDS = 5.0  # of CPU time for all changes: more than MOST of them take, on a busy machine too
+SECONDS = 10.0  # of CPU time for all changes: several times what TRIED of them take
 ONE = 0.3  # of it for one change
 LINES = 100_000  # that one change may run
 FEW = 3  # probes that are run first: most changes change nothing, or break everything
-MOST = 400  # changes that are told of
+TRIED = 1500  # changes that are tried, the likeliest functions first
+MOST = 400  # and of which something is told
 
 
 Live = tuple[ast.FunctionDef, str, list[FunctionType]]  # with the class around it
@@ -79,7 +81,7 @@ def mend(
         say("before", asked.before)
     deadline = time.process_time() + SECONDS
     seen: list[list[Any]] = []
-    for parts, first in _changes(asked, dialect, hook):
+    for parts, first in itertools.islice(_changes(asked, dialect, hook), TRIED):
         outcomes = None
         if time.process_time() > deadline or len(seen) == MOST:
             break

@@ -156,7 +156,7 @@ def choose_pass(trial: Trial) -> None:
             _take(trial, one, trial.grads[0])
             return
     for one in familiar:  # one that does nothing, or fails, may be what is wrong
-        if trial.grads:
+        if trial.grads and not _gives_something(trial, one):
             _take(trial, one, trial.grads[0])
             return
     if familiar:
@@ -241,6 +241,14 @@ def _seeded(one: _Pass, grad: str) -> _Pass:
 
     spelling = one.spelling.replace("{}", "{0}")
     return _Pass(f"{{0}}.{grad} = 1.0; {spelling}", call, is_familiar=True, unseeded=one.call)
+
+
+def _gives_something(trial: Trial, one: _Pass) -> bool:
+    """Whether a function that moves no gradient gives back something else: it is no pass."""
+    try:
+        return not one.spelling.startswith("{") and one.call(result_of(trial.dialect)) is not None
+    except Exception:
+        return False
 
 
 def _insists(trial: Trial, one: _Pass) -> bool:

@@ -64,6 +64,7 @@ ALONE = {  # the probes of an operation: by itself, with distinct operands, belo
     for op in OPS
 }
 
+IN_PLACE = "in place"  # instead of an operation: += and the like change what they are given
 Signs = dict[str, Sign]
 
 
@@ -251,7 +252,7 @@ class _Recogniser:
                 groups[min(parts)] += groups.pop(op)
         found = []
         for op, names in groups.items():
-            code = self._value_row(op, names)
+            code = "in_place" if op == IN_PLACE else self._value_row(op, names)
             found.append(self._with_evidence(code, names) if code else
                          Named(f"value:{op}", names, names))  # fmt: skip
         suspects = {op for op in groups if op in OPS}
@@ -427,7 +428,7 @@ def _culprit(probe: Probe, sign: Sign) -> str:
     wrong = {name.removesuffix(".data") for name, _ in sign.values}
     in_place = [s for s in probe.script.statements if s.op.endswith("=")]
     if wrong & set(probe.script.leaves):
-        return f"i{in_place[0].op[:-1]}" if in_place else "init"
+        return IN_PLACE if in_place else "init"
     for statement in probe.script.statements:
         if statement.name in wrong and statement.op != "is":
             return probe.script.keys[probe.script.statements.index(statement)]
