@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import operator
 import sys
 import traceback
@@ -186,15 +187,17 @@ def _makers(cls: type) -> Iterator[tuple[Make, str, Make]]:
         wraps["np.array([[{}]])"] = lambda x: np.array([[x]])
     wraps["[{}]"] = lambda x: [x]
     is_first = not named or (holder == named[0].name and named[0].kind is not _KEYWORD)
-    more = "".join(f", {name}={value!r}" for name, value in options.items())
     needed = {p.name: options[p.name] for p in named if p.name in options and p.default is p.empty}
-    for written, wrap in wraps.items():
+    # With what switches gradients on; and without, for those who know such a name to refuse it.
+    both = [options, needed] if options != needed else [needed]
+    for more, (written, wrap) in itertools.product(both, wraps.items()):
 
-        def make(x: float, wrap: Make = wrap, given: dict[str, Any] = options) -> Any:
+        def make(x: float, wrap: Make = wrap, given: dict[str, Any] = more) -> Any:
             return cls(wrap(x), **given) if is_first else cls(**{holder: wrap(x)}, **given)
 
+        told = "".join(f", {name}={value!r}" for name, value in more.items())
         given = written if is_first else f"{holder}={written}"
-        yield make, f"{cls.__name__}({given}{more})", functools.partial(make, given=needed)
+        yield make, f"{cls.__name__}({given}{told})", functools.partial(make, given=needed)
 
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -216,13 +219,12 @@ def _is(found: Any, wanted: float) -> bool:
 
 
 def _failures(dialect: Dialect) -> int:
-    """Count the operations that do not run on Values that are made like this, and on results."""
+    """Count which of the two operations that every engine has do not run on Values that are made
+    like this, and on results."""
     count = 0
-    for op, call in dialect.operations.items():
+    for call in [dialect.operations[op] for op in ("add", "mul") if op in dialect.operations]:
         try:
-            a, b = dialect.make(1.5), dialect.make(2.25)
-            made = call(*([a] if op not in SYMBOLS else [a, 2] if op == "pow" else [a, b]))
-            call(*([made] if op not in SYMBOLS else [made, 2] if op == "pow" else [made, b]))
+            call(call(dialect.make(1.5), dialect.make(2.25)), dialect.make(0.5))
         except Exception:
             count += 1
     return count

@@ -152,14 +152,15 @@ def _judged(change: Change, probes: list[Probe], ill: Signs, unsteady: set[str])
             touched.append(probe)
     reasons: set[str] = set().union(*(_features(probe) for probe in healed))
     alike = sum(_features(probe) <= reasons for probe in touched)
-    if not any(map(_proves, healed)) or alike > LUCK * len(healed):
+    proofs = [probe for probe in healed if ill[probe.name].values or _has_gradient(probe)]
+    if not proofs or alike > LUCK * len(healed):
         return None
     return Mended(change, [probe.name for probe in healed])
 
 
-def _proves(probe: Probe) -> bool:
-    """Whether a right answer means anything: where all gradients are 0, as in a / a, any cut of the
-    graph gives it."""
+def _has_gradient(probe: Probe) -> bool:
+    """Whether right gradients mean anything: where all are 0, as in a / a, any cut of the graph
+    gives them."""
     _, grad = expected(probe.script)
     return any(grad[name] for name in probe.script.leaves)
 

@@ -246,13 +246,19 @@ class _Recogniser:
         for name, sign in self.ill.items():
             if sign.values:
                 groups.setdefault(_culprit(self.probes[name], sign), []).append(name)
+        # a ** b, where ** does not know b, comes to the power of a number on the left of b.
+        if groups.get("pow") == ["power of a Value"] and self._value_row(
+            "rpow", groups.get("rpow", [])
+        ):
+            groups["rpow"] += groups.pop("pow")
         for op in [*groups]:
             parts = [part for part in self.evidence.parts_of(op) if part in groups and part != op]
             if parts:
                 groups[min(parts)] += groups.pop(op)
         found = []
         for op, names in groups.items():
-            code = "in_place" if op == IN_PLACE else self._value_row(op, names)
+            own = [n for n in names if n != "power of a Value"] if op == "rpow" else names
+            code = "in_place" if op == IN_PLACE else self._value_row(op, own)
             found.append(self._with_evidence(code, names) if code else
                          Named(f"value:{op}", names, names))  # fmt: skip
         suspects = {op for op in groups if op in OPS}
