@@ -48,6 +48,8 @@ SHARED = "minigrad._cyutility"
 
 POSIX = os.name == "posix"
 LAST_FLAGS = shlex.split(os.environ.get("MINIGRAD_CFLAGS", ""))
+# The names of functions in the files: a tenth of them. Who gives flags wants to look inside.
+LINK = ["-Wl,-s"] if sys.platform == "linux" and not LAST_FLAGS else []
 
 DIRECTIVES = {
     "annotation_typing": False,
@@ -92,7 +94,7 @@ class BuildEngine(build_ext):
             for extension in self.extensions:
                 extension.include_dirs.append(str(WRITTEN))
                 extension.extra_compile_args += LAST_FLAGS
-                extension.extra_link_args += LAST_FLAGS
+                extension.extra_link_args += [*LINK, *LAST_FLAGS]
             super().build_extensions()
         except Exception as error:
             self._go_on_without(error)
