@@ -9,12 +9,12 @@ it anew and compares.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -22,7 +22,6 @@ SOURCE = HERE.parent / "src"
 SITE = HERE / "src" / "minigrad_playground" / "site"
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 LEFT_OUT = {".so", ".pyd", ".c", ".h", ".pxd", ".pyc"}  # of a package that runs as plain Python
-LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same files make the same zip
 
 
 def run(*command: str) -> str:
@@ -47,14 +46,17 @@ def editor() -> str:
     return bundled("editor/editor.js", "--format=esm")
 
 
-def minigrad_zip(path: Path) -> None:
-    """Pack the package: what its pure wheel holds."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        for file in sorted((SOURCE / "minigrad").rglob("*")):
-            if file.is_file() and file.suffix not in LEFT_OUT and "__pycache__" not in file.parts:
-                info = zipfile.ZipInfo(file.relative_to(SOURCE).as_posix(), LONG_AGO)
-                info.compress_type = zipfile.ZIP_DEFLATED
-                packed.writestr(info, file.read_bytes())
+def package() -> bytes:
+    """Pack what the pure wheel holds, the text of each file by its path.
+
+    As JSON, not as a zip: a page unpacks that in a tenth of the time, because JavaScript does it.
+    """
+    files = {
+        file.relative_to(SOURCE).as_posix(): file.read_text("utf-8")
+        for file in sorted((SOURCE / "minigrad").rglob("*"))
+        if file.is_file() and file.suffix not in LEFT_OUT and "__pycache__" not in file.parts
+    }
+    return gzip.compress(json.dumps(files).encode(), 9, mtime=0)
 
 
 def scripts() -> dict[str, str]:
@@ -83,7 +85,7 @@ def site(with_snapshot: bool = True) -> None:
     shutil.copyfile(HERE / "NOTICE", SITE / "NOTICE")
     for name, text in scripts().items():
         (SITE / name).write_text(text, encoding="utf-8")
-    minigrad_zip(SITE / "minigrad.zip")
+    (SITE / "minigrad.json.gz").write_bytes(package())
     # What one file for a USB stick is made of: modules do not load from file://.
     (SITE / "app.bundle.js").write_text(
         bundled(str(SITE / "app.js"), "--format=iife"), encoding="utf-8"

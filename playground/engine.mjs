@@ -15,7 +15,9 @@ const PACKAGES = "/lib/python3.14/site-packages"; // worker.js has the same
 
 async function start(options) {
   const python = await loadPyodide({ indexURL: `${folder}/`, ...options });
-  python.unpackArchive(new Uint8Array(fs.readFileSync(path.join(site, "minigrad.zip"))), "zip", { extractDir: PACKAGES });
+  const files = JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(site, "minigrad.json.gz"))));
+  for (const folder of new Set(Object.keys(files).map(path.posix.dirname))) python.FS.mkdirTree(`${PACKAGES}/${folder}`);
+  for (const [name, text] of Object.entries(files)) python.FS.writeFile(`${PACKAGES}/${name}`, text);
   return python;
 }
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
 import shutil
 import subprocess
-import zipfile
 from pathlib import Path
 
 from conftest import absent
@@ -24,10 +24,10 @@ def site():
     except (ImportError, FileNotFoundError):
         absent(f"the playground is not built; {BUILD}")
     package = Path(minigrad.__file__).parent
-    with zipfile.ZipFile(folder / "minigrad.zip") as packed:
-        for name in packed.namelist():
-            source = package.parent / name
-            assert source.read_bytes() == packed.read(name), f"{name} is old; {BUILD}"
+    packed = json.loads(gzip.decompress((folder / "minigrad.json.gz").read_bytes()))
+    for name, text in packed.items():
+        source = package.parent / name
+        assert source.read_text("utf-8") == text, f"{name} is old; {BUILD}"
     page = ROOT / "playground" / "page"
     for source in page.glob("*.*"):
         if source.name != "warm.py":

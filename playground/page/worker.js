@@ -15,7 +15,7 @@ async function fromFolder(base) {
     if (!found.ok) throw new Error(`${name}: ${found.status}`);
     return found;
   };
-  const packed = get("minigrad.zip").then((found) => found.arrayBuffer());
+  const packed = get("minigrad.json.gz").then((found) => unzipped(found.body));
   const snapshot = get("snapshot.bin.gz").then((found) => unzipped(found.body));
   const indexURL = new URL("pyodide/", base).href;
   const { loadPyodide } = await import(`${indexURL}pyodide.mjs`);
@@ -36,14 +36,22 @@ async function fromMemory(files) {
   const { loadPyodide } = await module("pyodide.mjs");
   const lockFileContents = new TextDecoder().decode(files["pyodide-lock.json"]);
   const python = await loadPyodide({ indexURL: HERE, packageBaseUrl: HERE, jsglobals: Object.create(null), createPyodideModule, lockFileContents });
-  return [python, files["minigrad.zip"]];
+  return [python, await unzipped(new Blob([files["minigrad.json.gz"]]).stream())];
+}
+
+// The package, as the files of that Python.
+function install(python, packed) {
+  const files = Object.entries(JSON.parse(new TextDecoder().decode(packed)));
+  const folders = new Set(files.map(([name]) => name.slice(0, name.lastIndexOf("/"))));
+  for (const folder of folders) python.FS.mkdirTree(`${PACKAGES}/${folder}`);
+  for (const [name, text] of files) python.FS.writeFile(`${PACKAGES}/${name}`, new TextEncoder().encode(text));
 }
 
 async function start({ base, files }) {
   const from = performance.now();
   const [python, packed] = await (files ? fromMemory(files) : fromFolder(base));
   const loaded = performance.now() - from;
-  python.unpackArchive(new Uint8Array(packed), "zip", { extractDir: PACKAGES });
+  install(python, packed);
   answer = python.runPython(BEGIN);
   self.postMessage({ ready: { loaded, ready: performance.now() - from } });
 }

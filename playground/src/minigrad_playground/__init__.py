@@ -14,7 +14,7 @@ __all__ = ["folder", "single"]
 _SITE = Path(__file__).with_name("site")
 _FILES = (
     "worker.js",
-    "minigrad.zip",
+    "minigrad.json.gz",
     "pyodide/pyodide.mjs",
     "pyodide/pyodide.asm.mjs",
     "pyodide/pyodide.asm.wasm",
