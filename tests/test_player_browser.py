@@ -535,7 +535,8 @@ def test_pinch(window):
 def test_what_happens_is_in_sight(window):
     page = window(nn.MLP(2, [4, 4, 1], seed=1)([1.0, -2.0]), limit=500)
     last = int(page.text("count").split("/")[1])
-    inside = """([stage, units]) => {
+    inside = """async ([stage, units]) => {
+        await new Promise(requestAnimationFrame);  // it scrolls before the next picture
         const frame = stage.getBoundingClientRect();
         return units.every((unit) => {
             const box = unit.getBoundingClientRect();

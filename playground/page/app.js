@@ -38,21 +38,24 @@ class App {
     find("theme").addEventListener("click", () => this.#theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark", true));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => memory.get("theme") ?? this.#theme(null));
     addEventListener("hashchange", () => this.#follow());
+    addEventListener("resize", () => { this.width = null; });
     this.#label();
     this.open(asked.mode in TABS ? asked.mode : "expression", asked);
   }
 
   say = (key, fields) => speaker(this.lang)(key, fields);
-  ask = (request, seconds) => this.engine.ask({ lang: this.lang, rankdir: this.way, ...request }, seconds);
+  ask = (request, seconds) => this.engine.ask({ lang: this.lang, rankdir: this.way, faults: this.picture.faults(), ...request }, seconds);
 
   get way() {
-    return find("right").clientWidth < NARROW ? "TB" : "LR";
+    this.width ??= find("right").clientWidth; // measuring has the browser lay out everything
+    return this.width < NARROW ? "TB" : "LR";
   }
 
   // ---- tabs ------------------------------------------------------------------------------------
 
   open(mode, asked = null) {
     this.mode = mode;
+    document.body.classList.remove("is-old");
     this.tabs[mode] ??= new TABS[mode](this);
     for (const button of find("tabs").children) {
       button.setAttribute("aria-selected", button.dataset.mode === mode);
@@ -82,15 +85,15 @@ class App {
     return address.link({ mode: this.mode, lang: this.lang, ...this.state }, isEmbedded);
   }
 
+  // The address follows when one rests: to change it takes long, and browsers count how often.
   note(state) {
     this.state = { ...this.state, ...state };
-    history.replaceState(null, "", this.address());
+    clearTimeout(this.noting);
+    this.noting = setTimeout(() => history.replaceState(null, "", this.address()), 300);
   }
 
   moved(step, fault) {
-    this.state = { ...this.state, step, fault };
-    clearTimeout(this.noting);
-    this.noting = setTimeout(() => this.note({}), 300); // browsers count how often it changes
+    this.note({ step, fault });
   }
 
   #follow() {

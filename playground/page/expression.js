@@ -1,6 +1,7 @@
 // Expressions: typed, their inputs dragged; the picture follows at once, the check when one rests.
 import { make, brief, download } from "./dom.js";
 import { Details } from "./details.js";
+import { Lines } from "./lines.js";
 import { curve } from "./plot.js";
 import { exportBox } from "./export.js";
 
@@ -13,16 +14,19 @@ export class ExpressionTab {
     this.app = app;
     this.values = {};
     this.gallery = make("select", { "aria-label": say("gallery"), on: { change: () => this.#example() } }, make("option", { value: "", text: say("choose") }));
-    this.text = make("textarea", { rows: 3, spellcheck: false, id: "expression", "aria-label": say("expression"), autocapitalize: "off", on: { input: () => this.update() } });
+    this.text = make("textarea", { rows: 3, spellcheck: false, id: "expression", "aria-label": say("expression"), autocapitalize: "off", on: { input: () => this.#typed() } });
+    this.lines = new Lines(this.text, (line) => this.#point(line));
     this.error = make("pre", { className: "error", role: "alert", hidden: true });
     this.sliders = make("div", { className: "sliders" });
     this.plot = make("div", {});
     this.caption = make("p", { className: "hint" });
     this.details = new Details(app, app.picture, (row) => this.#light(row));
     this.element = make("div", { className: "details" },
-      make("label", { className: "row" }, say("gallery"), this.gallery), this.text,
+      make("label", { className: "row" }, say("gallery"), this.gallery), this.lines.element,
       make("p", { className: "hint", text: say("expression hint") }), this.error, this.sliders, this.plot, this.caption);
     this.below = make("div", { className: "details" }, this.details.element, exportBox(app, (format) => this.#export(format)));
+    app.picture.listeners.add((unit) => this.lines.light(this.units?.[unit]?.labelled ? this.units[unit].name : null));
+    this.lines.read();
     this.examples = this.#load();
     this.along = "";
     this.isBusy = false;
@@ -60,6 +64,11 @@ export class ExpressionTab {
     this.values = { ...values };
     this.sliders.dataset.names = "";
     this.place = place;
+    this.#typed();
+  }
+
+  #typed() {
+    this.lines.read();
     this.update();
   }
 
@@ -73,7 +82,9 @@ export class ExpressionTab {
     const from = performance.now();
     const request = { text: this.text.value, values: { ...this.values } };
     const range = this.#range(this.along);
-    const answer = await this.app.ask({ kind: "expression", ...request, along: this.along, ...range });
+    const faults = this.app.picture.faults(this.place);
+    const room = this.room?.text === request.text ? this.room.columns : []; // boxes do not shrink under a slider
+    const answer = await this.app.ask({ kind: "expression", ...request, faults, room, along: this.along, ...range });
     this.isBusy = false;
     if (this.app.mode === "expression" && this.app.tabs.expression === this) this.#show(request, answer);
     this.app.stats?.push({ worker: answer.ms, total: performance.now() - from });
@@ -87,11 +98,11 @@ export class ExpressionTab {
   #show(request, answer) {
     this.error.hidden = !answer.error;
     this.error.textContent = answer.error ?? "";
+    document.body.classList.toggle("is-old", Boolean(answer.error)); // what is shown is of the text before
     if (answer.error) return; // the picture stays as it was: one is still typing
     for (const row of answer.rows) this.values[row.name] ??= row.value;
     const names = answer.rows.map((row) => row.name);
     this.#slide(answer.rows);
-    this.app.state = { ...this.app.state, text: request.text, values: Object.fromEntries(names.map((name) => [name, this.values[name]])) };
     const checks = this.checks?.text === JSON.stringify(request) ? this.checks.rows : new Map();
     this.details.show(answer, checks);
     this.app.picture.show(answer, this.place);
@@ -99,7 +110,9 @@ export class ExpressionTab {
     this.#plot(answer.plot);
     clearTimeout(this.resting);
     if (!checks.size) this.resting = setTimeout(() => this.#check(request, answer), RESTS);
-    this.app.note({});
+    const units = (this.units = answer.player?.play.units ?? []);
+    this.room = { text: request.text, columns: units.flatMap(({ dataColumns, columns }) => [dataColumns, columns]) };
+    this.app.note({ text: request.text, values: Object.fromEntries(names.map((name) => [name, this.values[name]])) });
     if (!this.along && names.length) {
       this.along = names[0];
       this.update(); // with a plot from now on
@@ -155,7 +168,15 @@ export class ExpressionTab {
     }));
   }
 
+  // A line of the expression: its result, and whatever leads there from it.
+  #point(line) {
+    const name = line === null ? null : this.lines.nameOf(line);
+    const unit = name === "" ? this.units.length - 1 : this.units?.findLastIndex((each) => each.labelled && each.name === name);
+    this.app.picture.choose(name === null || !(unit >= 0) ? null : unit);
+  }
+
   #light(row) {
+    this.lines.light(row?.name ?? null);
     for (const slider of this.sliders.children) slider.classList.toggle("is-lit", row?.name === slider.dataset.name);
   }
 

@@ -1,7 +1,9 @@
 // The right side: the player, or a picture whose boxes open, or a still one; and who points at what.
 import "./player.js";
 import { Fold } from "./fold.js";
-import { make, svgFrom } from "./dom.js";
+import { brief, make, svgFrom } from "./dom.js";
+
+const RESTS = 300; // ms after the last change
 
 export class Picture {
   constructor(app) {
@@ -37,20 +39,33 @@ export class Picture {
       this.end = forward.length + runs[0].rows.length + 2;
       this.mode = app.mode;
       this.player.update(given);
+      this.#rest(answer.player.graph);
       return;
     }
     const { svg, words } = answer.folded ?? answer.still;
     const stage = make("div", { className: "still" }, make("div", {}, svgFrom(svg)));
-    this.other.replaceChildren(make("h2", { text: `${answer.title} = ${answer.value}` }), make("p", { className: "hint", text: words }), stage);
+    this.other.replaceChildren(make("h2", { text: `${answer.title} = ${brief(answer.value)}` }), make("p", { className: "hint", text: words }), stage);
     if (answer.folded) new Fold(stage, answer.folded);
+  }
+
+  // The faults that the request for what comes next has to play at once: the one that is shown.
+  faults(place) {
+    const fault = place?.fault ?? this.player.player?.place().fault;
+    return fault ? [fault] : [];
+  }
+
+  // Those of all others take as long as the rest together, so they come when one rests.
+  #rest(graph) {
+    clearTimeout(this.resting);
+    if (graph === undefined) return;
+    this.resting = setTimeout(async () => {
+      const { runs } = await this.app.ask({ kind: "faults", graph });
+      if (runs && graph === this.graph) this.player.player?.learn(runs);
+    }, RESTS);
+    this.graph = graph;
   }
 
   choose(unit) {
     this.player.player?.choose(unit ?? null);
-  }
-
-  // A label in another language: the player is made anew at the same step.
-  relabel() {
-    this.player.player?.update({ lang: this.app.lang });
   }
 }

@@ -53,7 +53,7 @@ export class PythonTab {
     this.notice.hidden = true;
     const text = this.program.text;
     this.app.note({ text, values: {} });
-    const answer = await this.bar.during(this.app.ask({ kind: "python", text }, SECONDS));
+    const answer = await this.bar.during(this.app.ask({ kind: "python", text, faults: this.app.picture.faults(this.place) }, SECONDS));
     if (this.app.mode !== "python") return;
     this.program.mark(answer.error && answer.line ? [{ line: answer.line, message: answer.error }] : []);
     this.error.hidden = !answer.error;

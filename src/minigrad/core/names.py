@@ -69,6 +69,8 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
     What comes after them is not looked at, and neither are marks without end on one letter.
     """
+    if len(text) <= longest and text.isascii():
+        return text
     used = kept = 0
     for k, character in enumerate(text):
         used += _columns(character)

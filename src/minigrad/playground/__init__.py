@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import MinigradError
-from . import doctor, exercise, expression, gallery, labs, python, training
+from . import doctor, exercise, expression, gallery, labs, picture, python, training
 from .freeing import release
 from .request import Request, RequestError
 
@@ -29,6 +29,7 @@ KINDS: dict[str, Callable[[Request], Answer]] = {
     "expression": expression.shown,
     "check": expression.checked,
     "export": expression.exported,
+    "faults": picture.broken,
     "gallery": gallery.listed,
     "exercise": exercise.posed,
     "grade": exercise.graded,

@@ -10,7 +10,6 @@ from typing import Any
 
 from .. import expressions, view
 from ..check import gradcheck
-from ..core.modes import no_grad
 from ..core.names import json_number
 from ..errors import ExpressionError
 from ..expressions import CONSTANTS, Token, evaluate
@@ -31,6 +30,8 @@ class Given:
 
     def __init__(self, request: Request) -> None:
         self.text = request.text("text", longest=expressions.MAX_LENGTH)
+        if not self.text.strip():
+            raise RequestError(say(request.lang, "no text"))
         self.program: list[Token] = expressions.parse(self.text)
         operations = sum(token.kind in ("operator", "call") for token in self.program)
         if operations > OPERATIONS:
@@ -54,9 +55,7 @@ class Given:
 
     def along(self, name: str, x: float) -> float:
         """Return the result with another number for one variable."""
-        with no_grad():
-            found = evaluate(self.program, self.numbers | {name: x})
-        return float(getattr(found, "data", found))
+        return float(evaluate(self.program, self.numbers | {name: x}))
 
 
 def shown(request: Request) -> dict[str, Any]:

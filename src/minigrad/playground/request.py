@@ -23,6 +23,10 @@ class Request:
             raise RequestError(f"a request is an object, got {type(fields).__name__}.")
         self._fields = fields
 
+    def has(self, name: str) -> bool:
+        """Tell whether a field is there."""
+        return name in self._fields
+
     def text(self, name: str, default: str | None = None, longest: int = TEXT) -> str:
         """Return a text."""
         found = self._fields.get(name, default)

@@ -18,6 +18,7 @@ WORDS: dict[str, dict[str, str]] = {
         "through.",
         "dead": "{what} is 0 and flat: no gradient comes through. A neuron that is always here "
         "learns nothing.",
+        "no text": "Write an expression, such as a*b + c.",
         "right": "right",
         "empty": "not filled in",
         "no number": "write a number, such as -0.5 or 1/2",
@@ -30,6 +31,9 @@ WORDS: dict[str, dict[str, str]] = {
         "missing": "{where} has no {functions}; write the expression with what it has.",
         "no variable": "{text} = {result}: there is no variable in it, so there is no graph. Write "
         "one, such as a*2.",
+        "press": "Press **Check**, under the editor: it runs `probe.py` on your engine.",
+        "and press": "and press **Check**",
+        "then press": "press **Check**",
         "then hypothesis": "Next: think of a hypothesis; the next page says what to break.",
         "then started": "Next: break it as the second page says, and check again.",
         "then broken": "Next: compare with your hypothesis, find the cause and repair the engine. "
@@ -58,6 +62,7 @@ WORDS: dict[str, dict[str, str]] = {
         "dead": "{what} es 0 y plana: no pasa ningún gradiente. Una neurona que está siempre aquí "
         "no aprende nada.",
         "right": "correcto",
+        "no text": "Escribe una expresión, por ejemplo a*b + c.",
         "empty": "sin rellenar",
         "no number": "escribe un número, como -0.5 o 1/2",
         "by fault": "esto es lo que sale si {fault}",
@@ -69,6 +74,9 @@ WORDS: dict[str, dict[str, str]] = {
         "missing": "{where} no tiene {functions}; escribe la expresión con lo que tiene.",
         "no variable": "{text} = {result}: no hay ninguna variable, así que no hay grafo. Escribe "
         "una, como a*2.",
+        "press": "Pulsa **Comprobar**, debajo del editor: ejecuta `probe.py` con tu motor.",
+        "and press": "y pulsa **Comprobar**",
+        "then press": "pulsa **Comprobar**",
         "then hypothesis": "Ahora: piensa una hipótesis; la página siguiente dice qué romper.",
         "then started": "Ahora: rómpelo como dice la segunda página y comprueba otra vez.",
         "then broken": "Ahora: compáralo con tu hipótesis, busca la causa y repara el motor. La "

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from html import escape
 from typing import Any, NamedTuple
 
@@ -45,11 +46,14 @@ DARK = """@media screen and (prefers-color-scheme: dark) {
 .mg-data { fill: #86c9f4 } .mg-grad { fill: #ffb27a }
 }"""
 
-
 DARK_FOLD = """@media screen and (prefers-color-scheme: dark) {
 .mg-fold { fill: #23283a; stroke: #a9b4f0 } .mg-frame { fill: #181c26; stroke: #a9b4f0 }
 .mg-port { fill: none; stroke: #97a3b2 }
 }"""
+
+
+_Pairs = tuple[tuple[float, float], ...]  # width and height of each box
+_Edges = tuple[tuple[int, int], ...]
 
 
 class _Cell(NamedTuple):
@@ -201,7 +205,6 @@ class _Drawing:
         scene: Scene,
         rankdir: str,
         widths: Sequence[tuple[int, int]] = (),
-        layers: Layers | None = None,
     ) -> None:
         self.scene = scene
         operands = Counter(arrow.target for arrow in scene.arrows)
@@ -209,11 +212,11 @@ class _Drawing:
             _box_of(unit, operands[k], rankdir, widths[k] if widths else (0, 0))
             for k, unit in enumerate(scene.units)
         ]
-        edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
-        sizes = [box.size for box in self.boxes]
+        edges = tuple([(arrow.source, arrow.target) for arrow in scene.arrows])
+        sizes = tuple([box.size for box in self.boxes])
         # A player's window shows a part of it, and what takes part in a step is to be in sight.
         turns = FEW if widths else MANY
-        self.plan = layout(sizes, edges, rankdir, layers or stable_layers(scene), WRAP, turns)
+        self.plan = _plan(sizes, edges, rankdir, turns)
         self.is_flat = rankdir != "TB"
 
     def draw(self, is_live: bool, is_level: bool = False) -> list[str]:
@@ -239,9 +242,18 @@ def level_of(scene: Scene, rankdir: str, widths: Sequence[tuple[int, int]] = ())
     return "\n".join([head, *parts, "</g></svg>"])
 
 
-def stable_layers(scene: Scene) -> Layers:
-    """Put the units into layers and into order, the same whichever of its boxes are open."""
-    return in_layers(len(scene.units), [(arrow.source, arrow.target) for arrow in scene.arrows])
+# While somebody moves the inputs of an expression, its edges stay, and mostly the sizes as well:
+# what was worked out for the last few is kept.
+
+
+@lru_cache(maxsize=8)
+def _plan(sizes: _Pairs, edges: _Edges, rankdir: str, turns: int) -> Layout:
+    return layout(sizes, edges, rankdir, _layers(len(sizes), edges), WRAP, turns)
+
+
+@lru_cache(maxsize=8)
+def _layers(boxes: int, edges: _Edges) -> Layers:
+    return in_layers(boxes, edges)
 
 
 def _box_of(unit: Unit, operands: int, rankdir: str, widths: tuple[int, int]) -> Any:
@@ -261,15 +273,14 @@ def svg_of(
     is_live: bool = False,
     has_style: bool = True,
     widths: Sequence[tuple[int, int]] = (),
-    layers: Layers | None = None,
 ) -> str:
     """Draw the scene from left to right (LR) or from top to bottom (TB).
 
     `is_live` numbers units and arrows for the player and lets the keyboard reach them; `widths` has
     the columns that data and grad of each unit will need later. Without `has_style` the page around
-    the picture has to hold `DARK`. `layers` is for who draws one scene in both directions.
+    the picture has to hold `DARK`.
     """
-    drawing = _Drawing(scene, rankdir, widths, layers)
+    drawing = _Drawing(scene, rankdir, widths)
     width, height, notice = drawing.plan.width, drawing.plan.height, []
     if scene.notice:
         text = readable(scene.notice)
@@ -393,6 +404,7 @@ def _text(kind: str, x: float, y: float, text: str) -> str:
     )
 
 
+@lru_cache(maxsize=4_096)  # half of all coordinates are the same few
 def _n(x: float) -> str:
     """Print a coordinate: two decimals at most, and no more than needed."""
     return f"{x:.2f}".rstrip("0").rstrip(".")

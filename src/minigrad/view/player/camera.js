@@ -14,6 +14,7 @@ function cameraOf(stage, isFilling, signal, readable = READABLE) {
   let [width, height, scale] = [1, 1, 1];
   let mode = "auto"; // "auto": readable; "whole": all of it; "free": as somebody wants it
   let inSight = [];
+  let looking = 0; // a frame of the browser that was asked for
 
   const fitting = () => {
     const tall = isFilling ? stage.clientHeight : TALLEST * innerHeight;
@@ -54,10 +55,17 @@ function cameraOf(stage, isFilling, signal, readable = READABLE) {
     stage.scrollTop += dy;
   }
 
-  // Scroll so that all these elements are seen; if they are too far apart, the last one.
+  // Scroll so that all these elements are seen; if they are too far apart, the last one. Before the
+  // next picture on the screen, and once: measuring has the browser lay out everything.
   function keep(elements) {
     inSight = elements;
-    if (!elements.length) return;
+    looking ||= requestAnimationFrame(look);
+  }
+
+  function look() {
+    looking = 0;
+    const elements = inSight;
+    if (!elements.length || signal.aborted) return;
     if (stage.scrollWidth <= stage.clientWidth && stage.scrollHeight <= stage.clientHeight) return;
     const frame = stage.getBoundingClientRect();
     const boxes = elements.map((element) => element.getBoundingClientRect());
@@ -93,11 +101,16 @@ function cameraOf(stage, isFilling, signal, readable = READABLE) {
       mode = mode === "whole" ? "auto" : "whole";
       fit();
     },
+    forget() { // what somebody wanted to see of another picture
+      mode = "auto";
+    },
     hold(next) {
       svg = next;
       [width, height] = [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height];
-      stage.replaceChildren(svg);
-      fit();
+      inSight = []; // of the picture before
+      if (mode === "free") resize(scale);
+      else fit();
+      stage.replaceChildren(svg); // after measuring the stage, which it need not lay out for that
     },
   };
 

@@ -11,8 +11,10 @@ Start at `play_of`.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from ...calculus.faults import ROWS
 from ...calculus.paths import Explanation, Term, explain_all
 from ...calculus.replay import Replay, is_off, replays
 from ...calculus.steps import Forward, Step, aside, forward_steps, links, steps
@@ -23,13 +25,21 @@ from ..scene import Scene
 from ..svg import COLUMN
 
 TOP = 6  # paths listed for a variable, each in a colour of its own
-SPARE = 1  # columns that wrong grads may need more than right ones; beyond that they are condensed
+SPARE = 1  # columns for wrong grads, which may be longer; beyond that they are condensed
 
 Play = dict[str, Any]
 
 
-def play_of(root: Any, scene: Scene) -> Play:
-    """Return the whole play as JSON can hold it."""
+def play_of(
+    root: Any,
+    scene: Scene,
+    faults: Collection[str] | None = None,
+    room: Sequence[tuple[int, int]] = (),
+) -> Play:
+    """Return the whole play as JSON can hold it; with `faults`, the runs of these alone.
+
+    `room` has columns that the fields of each unit are to have at least.
+    """
     order = topological_order(root)
     arrows = _Arrows(order, scene)
     sound = steps(root)
@@ -37,7 +47,7 @@ def play_of(root: Any, scene: Scene) -> Play:
     units = [_unit(node, found, arrows) for node, found in zip(order, explanations, strict=True)]
     forward = [_forward(step, arrows) for step in forward_steps(root)]
     runs: list[dict[str, Any]] = [{"name": "", "rows": [_backward(s, arrows) for s in sound]}]
-    runs += [_run(played, arrows) for played in replays(root, sound)]
+    runs += _broken_runs(root, sound, arrows, faults)
     play = {
         "title": scene.title if scene.units[-1].label or scene.units[-1].op else "",
         "value": str(scene.units[-1].data),
@@ -47,27 +57,39 @@ def play_of(root: Any, scene: Scene) -> Play:
         "forward": forward,
         "runs": runs,
     }
-    for unit, (_, columns) in zip(units, widths_of(play), strict=True):
-        unit["columns"] = columns
+    needed = _columns_of(play)
+    room = room if len(room) == len(units) else needed
+    for unit, *columns in zip(units, needed, room, strict=True):
+        unit["dataColumns"], unit["columns"] = map(max, zip(*columns, strict=True))
     return play
 
 
+def broken_runs_of(root: Any, scene: Scene) -> list[dict[str, Any]]:
+    """Return the runs of all faults, for a play that was made without them."""
+    return _broken_runs(root, steps(root), _Arrows(topological_order(root), scene), None)
+
+
+def _broken_runs(
+    root: Any, sound: list[Step], arrows: _Arrows, faults: Collection[str] | None
+) -> list[dict[str, Any]]:
+    chosen = [row for row in ROWS if faults is None or row.name in faults]
+    return [_run(played, arrows) for played in replays(root, sound, chosen)] if chosen else []
+
+
 def widths_of(play: Play) -> list[tuple[int, int]]:
+    """Return the columns that each unit's data and grad have."""
+    return [(unit["dataColumns"], unit["columns"]) for unit in play["units"]]
+
+
+def _columns_of(play: Play) -> list[tuple[int, int]]:
     """Return the columns that each unit's data and grad need, spare ones for wrong grads too."""
     data = {unit: text for unit, _, text in play["forward"]}
-    right = [1 if k == len(play["units"]) - 1 else 0 for k in range(len(play["units"]))]
-    widest = right[:]
-    for k, run in enumerate(play["runs"]):
-        for arrow, _, after, *_ in run.get("rows", ()):
-            unit = play["arrows"][arrow][0]
-            widest[unit] = max(widest[unit], len(after))
-            if not k:
-                right[unit] = max(right[unit], len(after))
+    widest = [1] * len(play["units"])
+    for arrow, _, after in play["runs"][0]["rows"]:
+        unit = play["arrows"][arrow][0]
+        widest[unit] = max(widest[unit], len(after))
     return [
-        (
-            len(f"data {data.get(k, unit['data'])}"),
-            len("grad ") + max(1, min(widest[k], right[k] + SPARE)),
-        )
+        (len(f"data {data.get(k, unit['data'])}"), len("grad ") + widest[k] + SPARE)
         for k, unit in enumerate(play["units"])
     ]
 

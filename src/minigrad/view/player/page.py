@@ -25,7 +25,6 @@ from typing import Any, NamedTuple, TypedDict
 from ...calculus.faults import FAULTS
 from ...calculus.words import FAULTS_IN_SPANISH
 from ..folding import Level
-from ..layout import in_layers
 from ..scene import Scene
 from ..svg import DARK, DARK_FOLD, level_of, size_of, svg_of
 from .folded import last_frame, widths_in
@@ -125,10 +124,9 @@ def check_options(options: Options, what: str, own: Sequence[str]) -> None:
 
 def pictures_of(scene: Scene, play: Play, rankdir: str) -> dict[str, str]:
     """Draw the scene for the player, by direction: "auto" draws both."""
-    edges = [(arrow.source, arrow.target) for arrow in scene.arrows]
-    layers, widths = in_layers(len(scene.units), edges), widths_of(play)
+    widths = widths_of(play)
     return {
-        way: svg_of(scene, way, is_live=True, has_style=False, widths=widths, layers=layers)
+        way: svg_of(scene, way, is_live=True, has_style=False, widths=widths)
         for way in (("LR", "TB") if rankdir == "auto" else (rankdir,))
     }
 

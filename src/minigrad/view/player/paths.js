@@ -2,10 +2,10 @@
 
 const MOST = 14; // links of a path that are spelled out
 
-function pathList(find, play, say) {
+function pathList(find, say) {
   const table = find("paths-terms");
 
-  function show(unit, isSecret) {
+  function show(play, unit, isSecret) {
     find("paths").hidden = unit === null;
     find("invitation").hidden = unit !== null;
     if (unit === null) return;

@@ -22,6 +22,7 @@ function pictureOf(svg, play) {
   const texts = []; // what each field reads
   const tags = new Map(); // by unit: what a wrong grad should be
   const isBack = arrows.map((arrow) => arrow.classList.contains("is-back"));
+  let users = []; // of each unit: the units that use it, and the arrows there
   let lit = [];
   let chosen = [];
 
@@ -129,9 +130,18 @@ function pictureOf(svg, play) {
     for (const path of ways.children) path.classList.toggle("is-faint", way !== null && path.dataset.way !== `${way}`);
   }
 
-  const users = play.levels ? usersInBoxes(play) : play.units.map(() => []);
-  if (!play.levels) play.arrows.forEach(([source, target], k) => users[source].push([target, k]));
-  return { svg, units, write, light, pass, choose, single };
+  // Another play with the same picture: what is written anew is written by its names.
+  function show(next) {
+    next.units.forEach(({ name }, k) => {
+      if (name !== play.units[k].name) texts.fill("", 2 * k, 2 * k + 2);
+    });
+    play = next;
+    users = play.levels ? usersInBoxes(play) : play.units.map(() => []);
+    if (!play.levels) play.arrows.forEach(([source, target], k) => users[source].push([target, k]));
+  }
+
+  show(play);
+  return { svg, units, show, write, light, pass, choose, single };
 }
 
 function draw(name, attributes) {

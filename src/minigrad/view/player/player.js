@@ -15,8 +15,8 @@ const NARROW = 640; // px: a player that is narrower runs from top to bottom
 //   link      a function of (frame, fault, open boxes) that returns an address for it, or nothing
 //   chosen    a function that hears of the unit whose paths are shown, or of null
 //   moved     a function that hears of the frame and the fault whenever they change
-// `update` shows something else, at the same step and with the same fault if they are there;
-// `destroy` leaves the element as it was.
+// `update` shows something else, at the same step and with the same fault if they are there; a play
+// may lack the runs of faults, which `learn` adds. `destroy` leaves the element as it was.
 export function mount(host, given) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   root.adoptedStyleSheets = [sheet()];
@@ -34,11 +34,15 @@ export function mount(host, given) {
     go: (frame, fault, open) => current.go(frame, fault, open),
     place: () => current.place(),
     choose: (unit) => current.choose(unit), // show the paths of a unit, or of none
+    learn: (runs) => current.learn(runs),
     update(next) {
       const { frame, fault } = current.place();
-      current.close();
-      const { play, pictures, levels, open, asked, narrow, ...rest } = given; // of what it shows no more
+      const before = given;
+      const { play, pictures, levels, open, asked, narrow, ...rest } = before; // of what it shows no more
       given = { ...rest, start: frame, fault, ...next };
+      const isPlain = [before, given].every((each) => !each.levels && !each.narrow);
+      if (isPlain && before.lang === given.lang) return current.load(given);
+      current.close();
       current = begin();
     },
     destroy() {
@@ -59,12 +63,11 @@ function sheet() {
 }
 
 function open(host, root, given, turn) {
-  const { play } = given;
   const isNarrow = () => host.clientWidth < NARROW;
   const wasNarrow = isNarrow();
   const say = speaker(given.lang);
   const template = document.createElement("template");
-  template.innerHTML = markup(say, Boolean(play.levels)); // constant: no label is in it
+  template.innerHTML = markup(say, Boolean(given.play.levels)); // constant: no label is in it
   root.replaceChildren(template.content);
   const main = root.querySelector("main");
   const find = (name) => main.querySelector(`[data-player="${name}"]`);
@@ -72,14 +75,15 @@ function open(host, root, given, turn) {
   const { signal } = ending;
   const on = (name, kind, action) => find(name).addEventListener(kind, action, { signal });
   const slider = find("slider");
-  const camera = cameraOf(find("stage"), Boolean(given.fill), signal, play.levels && LEAST);
+  const camera = cameraOf(find("stage"), Boolean(given.fill), signal, given.play.levels && LEAST);
   const prediction = predictionOf(find, say, signal, reveal);
-  const list = pathList(find, play, say);
-  const runs = new Map(play.runs.map((run) => [run.name, run]));
-  const timelines = new Map(); // made when they are asked for
+  const list = pathList(find, say);
   const state = { frame: 0, fault: "", isPredicting: false, isShown: true, timer: 0 };
   const isInUse = () => root.activeElement !== null;
-  const drawn = {}; // pictures by direction
+  let play = null;
+  let runs = new Map(); // of the play, by the names of their faults
+  let timelines = new Map(); // made when they are asked for
+  let drawn = {}; // pictures by direction
   let picture = null;
   let direction = "";
   let chosen = null; // the unit whose paths are shown
@@ -205,18 +209,13 @@ function open(host, root, given, turn) {
 
   // ---- switches --------------------------------------------------------------------------------
 
-  let lastFault = play.runs[1]?.name ?? "";
+  let lastFault = "";
+  let wanted = ""; // a fault that was chosen before its run was there
 
   function breakIt(fault) {
     pause();
-    if (!runs.has(fault)) fault = "";
     const isLast = state.frame === run().frames.length - 1;
-    state.fault = find("fault").value = fault;
-    if (fault) lastFault = fault;
-    main.dataset.fault = fault;
-    const last = run().frames.length - 1;
-    state.frame = isLast ? last : Math.min(state.frame, last);
-    state.isShown = true;
+    place(isLast ? Infinity : state.frame, fault);
     showAll();
     prediction.ask(null);
   }
@@ -229,13 +228,27 @@ function open(host, root, given, turn) {
     find("value").hidden = isOn; // the heading would tell the end
     find("score").hidden = !isOn;
     prediction.ask(null);
-    list.show(chosen, isOn);
+    list.show(play, chosen, isOn);
     showAll();
   }
 
-  function fillFaults() {
+  function learn(more) {
+    play.runs = [play.runs[0], ...more];
+    runs = new Map(play.runs.map((run) => [run.name, run]));
+    fillFaults(true);
+    if (wanted) breakIt(wanted);
+  }
+
+  function fillFaults(isAll) {
+    const names = [...find("fault").options].map(({ value }) => value);
+    if (!isAll && play.runs.every(({ name }) => names.includes(name))) {
+      find("fault").value = state.fault;
+      return; // a play that lacks runs has what the one before had, until they are there
+    }
+    lastFault ||= play.runs[1].name;
     const survived = document.createElement("optgroup");
     survived.label = say("survived");
+    find("fault").replaceChildren(find("fault").options[0]);
     for (const { name, says, rows } of play.runs.slice(1)) {
       const option = document.createElement("option");
       option.value = name;
@@ -243,6 +256,7 @@ function open(host, root, given, turn) {
       (rows ? find("fault") : survived).append(option);
     }
     if (survived.children.length) find("fault").append(survived);
+    find("fault").value = state.fault;
   }
 
   // ---- boxes -----------------------------------------------------------------------------------
@@ -299,7 +313,7 @@ function open(host, root, given, turn) {
     chosen = unit;
     given.chosen?.(unit);
     picture.choose(unit, unit === null ? [] : play.units[unit].terms ?? []);
-    list.show(unit, state.isPredicting);
+    list.show(play, unit, state.isPredicting);
     find("info").classList.toggle("has-paths", unit !== null);
   }
 
@@ -397,28 +411,34 @@ function open(host, root, given, turn) {
   async function turnPicture() {
     if (given.narrow && isNarrow() !== wasNarrow) return turn();
     const pictures = given.levels ?? given.pictures;
-    const wanted = main.clientWidth < NARROW ? "TB" : "LR";
-    const next = pictures[wanted] ? wanted : Object.keys(pictures)[0];
-    main.dataset.size = main.clientWidth < NARROW ? "narrow" : "wide";
+    const wide = main.clientWidth >= NARROW;
+    const next = pictures[wide ? "LR" : "TB"] ? (wide ? "LR" : "TB") : Object.keys(pictures)[0];
+    main.dataset.size = wide ? "wide" : "narrow";
     if (next === direction) return camera.fit();
     direction = next;
-    if (given.levels) await drawBoxes(next);
-    else await drawWhole(next);
-    if (signal.aborted || direction !== next) return;
+    const drawing = given.levels ? drawBoxes(next) : drawWhole(next);
+    if (drawing) await drawing; // only then: a picture that needs no unpacking is there at once
+    if (signal.aborted || direction !== next || !picture) return;
     camera.hold(picture.svg);
     showAll();
     main.dataset.ready = "yes";
   }
 
-  async function drawWhole(next) {
-    const svg = await svgFrom(given.pictures[next]);
-    if (signal.aborted || direction !== next) return;
-    given.pictures[next] = svg;
-    choose(null);
+  function drawWhole(next) {
+    const svg = drawn[next]?.svg ?? svgFrom(given.pictures[next]);
+    if (!(svg instanceof Promise)) return hang(next, svg);
+    const { pictures } = given;
+    return svg.then((each) => {
+      if (!signal.aborted && direction === next && given.pictures === pictures) hang(next, each);
+    });
+  }
+
+  function hang(next, svg) {
     if (!drawn[next]) {
       drawn[next] = pictureOf(svg, play);
       drawn[next].units.forEach(follow);
     }
+    choose(null);
     picture = drawn[next];
   }
 
@@ -433,24 +453,63 @@ function open(host, root, given, turn) {
     state.frame = sameFrame(state.frame, before, run());
   }
 
-  main.dataset.fault = "";
-  main.setAttribute("aria-label", say("player", { title: play.title || say("a number") }));
-  find("name").textContent = play.title || say("a number");
-  find("value").textContent = ` = ${play.value}`;
-  fillFaults();
-  if (play.levels) find("fault").parentNode.hidden = true; // a fault is of single nodes
+  // Show a play: the first one, or another in its place. If nothing is different but the numbers in
+  // its fields, the picture stays. The picture comes first: measuring it is cheap before the rest
+  // has changed.
+  function load(next) {
+    const before = given.pictures?.[direction];
+    const isSame = play !== null && next.play.units.length === play.units.length; // or so it seems
+    const pointed = isSame ? chosen : null;
+    choose(null);
+    pause();
+    given = next;
+    play = given.play;
+    runs = new Map(play.runs.map((run) => [run.name, run]));
+    timelines = new Map();
+    place(given.start, given.fault ?? "");
+    if (picture && isAlike(before, given.pictures?.[direction])) {
+      drawn = { [direction]: picture };
+      picture.show(play);
+      showAll();
+    } else {
+      [drawn, picture, direction] = [{}, null, ""];
+      if (!isSame) camera.forget();
+      turnPicture();
+      if (!picture) showAll(); // it is being unpacked; the words are there already
+    }
+    choose(pointed);
+    const title = play.title || say("a number");
+    main.setAttribute("aria-label", say("player", { title }));
+    find("name").textContent = title;
+    find("value").textContent = ` = ${play.value}`;
+    fillFaults(play.runs.length > 2);
+    prediction.tell("");
+    prediction.ask(null);
+    if (state.isPredicting) show(state.frame);
+  }
+
+  function place(start, fault) {
+    wanted = runs.has(fault) ? "" : fault;
+    state.fault = find("fault").value = main.dataset.fault = wanted ? "" : fault;
+    state.frame = Math.min(Math.max(frameNumber(start ?? 0), 0), run().frames.length - 1);
+    state.isShown = true;
+    if (state.fault) lastFault = state.fault;
+  }
+
+  if (given.play.levels) find("fault").parentNode.hidden = true; // a fault is of single nodes
   wire();
-  predict(false);
-  go(given.start ?? 0, given.fault ?? "");
   followTheme(host, main, signal);
-  turnPicture(); // now: a frame that is out of sight hears of no resizing
+  load(given); // now: a frame that is out of sight hears of no resizing
+  predict(false);
   const watcher = new ResizeObserver(() => turnPicture());
   watcher.observe(main);
   if (given.fill) watcher.observe(find("stage"));
   return {
     go,
     place: () => ({ frame: state.frame, fault: state.fault, phase: run().frames[state.frame].phase }),
-    choose,
+    choose: (unit) => choose(unit),
+    load,
+    learn,
     close() {
       ending.abort();
       watcher.disconnect();
@@ -474,16 +533,24 @@ function followTheme(host, main, signal) {
   set();
 }
 
-// An SVG from what stands for it: an element, its text, or its text deflated, in base64.
-async function svgFrom(thing) {
+// An SVG from what stands for it: an element, its text, or (later) its text deflated, in base64.
+function svgFrom(thing) {
   if (thing instanceof Element) return thing;
-  let text = thing;
-  if (!text.startsWith("<")) {
-    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    text = await new Response(stream).text();
-  }
-  return document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
+  if (!thing.startsWith("<")) return inflated(thing).then(svgFrom);
+  return document.importNode(new DOMParser().parseFromString(thing, "image/svg+xml").documentElement, true);
+}
+
+async function inflated(text) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).text();
+}
+
+// Whether two pictures, as texts, are the same but for what the player writes into their fields.
+function isAlike(one, other) {
+  const [bare, same] = [one, other].map((each) =>
+    typeof each === "string" && each.startsWith("<") && each.replace(/(<text class="mg-(?:data|grad)"[^>]*>)[^<]*/g, "$1"));
+  return Boolean(bare) && bare === same;
 }
 
 function speaker(lang) {
