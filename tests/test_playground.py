@@ -55,6 +55,31 @@ def test_the_diamond():
         assert player["play"]["units"][row["unit"]]["terms"]
 
 
+def test_faults_come_later_to_who_asks_so():
+    whole = ask("expression", **DIAMOND)["player"]["play"]["runs"]
+    found = ask("expression", **DIAMOND, faults=["overwrite"])["player"]
+    sound, broken = found["play"]["runs"]
+    assert sound == whole[0]
+    assert broken in whole
+    assert broken["name"] == "overwrite"
+    assert ask("faults", graph=found["graph"])["runs"] == whole[1:]
+    ask("expression", text="a*a", faults=[])
+    assert "another one has been shown" in refused("faults", graph=found["graph"])
+
+
+def test_a_box_that_was_wide_stays_so():
+    wide = ask("expression", text="a*b", values={"a": -1.2345, "b": 2})["player"]
+    columns = [n for unit in wide["play"]["units"] for n in (unit["dataColumns"], unit["columns"])]
+    narrow = ask("expression", text="a*b", values={"a": 1, "b": 2})["player"]
+    kept = ask("expression", text="a*b", values={"a": 1, "b": 2}, room=columns)["player"]
+    field = re.compile(r'(<text class="mg-(?:data|grad)"[^>]*>)[^<]*')
+    bare = [field.sub(r"\1", each["pictures"]["LR"]) for each in (wide, narrow, kept)]
+    assert bare[0] == bare[2] != bare[1]
+    assert ask("expression", text="a*b*c", room=columns)["nodes"] == 5  # of another graph
+    for room in (["x"], "12", [float("nan")], [1e300] * 6, [-5] * 6):
+        answer({"kind": "expression", "text": "a*b", "room": room})  # never raises
+
+
 def test_the_way_a_picture_runs():
     pictures = ask("expression", **DIAMOND, rankdir="TB")["player"]["pictures"]
     assert set(pictures) == {"TB"}
@@ -319,6 +344,14 @@ def test_a_lab_broken_and_repaired(lab, lang):
     assert ask("lab-check", lab=lab, text="1/0")["engine"] == "failed"
 
 
+@pytest.mark.parametrize(("lang", "button"), [("en", "**Check**"), ("es", "**Comprobar**")])
+def test_a_page_of_a_lab_speaks_of_the_button(lang, button):
+    for lab in LABS:
+        text = "".join(ask("lab", lab=lab, lang=lang, state="repaired", pages=3)["pages"])
+        assert "minigrad lab" not in text
+        assert text.count(button) == 2, lab  # once broken, once repaired
+
+
 def test_the_labs_are_listed_in_both_languages():
     titles = [[lab["title"] for lab in ask("labs", lang=lang)["labs"]] for lang in ("en", "es")]
     assert len(titles[0]) == len(LABS)
@@ -388,6 +421,7 @@ def test_exercises_are_graded_by_what_differences_say(level, seed):
     again = ask("exercise", level=level, seed=seed)
     assert posed == again
     assert posed["svg"].startswith("<svg")
+    assert posed["svg"].count(">grad ?<") == posed["svg"].count(">grad ") > 0  # tells no answer
     by_differences = {
         row["name"]: row["differences"]
         for row in ask("check", text=posed["text"], values=posed["values"])["rows"]

@@ -107,9 +107,11 @@ def test_typing_an_expression(window):
     page.page.fill("#expression", "a*b")
     page.expect('minigrad-player [data-player="value"]', "= 6")
     assert grads(page) == ["3", "2"]
+    assert page.page.query_selector("body.is-old") is None
     page.page.fill("#expression", "a*")
     page.expect(".error", "is expected")
-    assert grads(page) == ["3", "2"]  # what was there stays while one types
+    assert grads(page) == ["3", "2"]  # what was there stays while one types, and looks old
+    assert page.page.query_selector("body.is-old")
     page.page.fill("#expression", "log(a - 5)")
     page.expect(".remark", "no such real number")
 
@@ -161,6 +163,47 @@ def test_a_row_lights_its_paths_and_a_unit_its_row(window):
     page.page.hover('[data-unit="1"]')
     page.expect("tbody tr.is-lit", "b")
     assert page.page.query_selector('.slider.is-lit[data-name="b"]')
+
+
+def test_a_line_lights_its_result_and_a_unit_its_line(window):
+    page = window(mode="expression", text="d = a*b\ne = a + b\nd*e", **{"v.a": 2, "v.b": 3})
+    page.expect('minigrad-player [data-player="value"]', "= 30")
+    page.page.hover("#expression", position={"x": 60, "y": 42})  # the second line
+    page.expect('[data-player="paths-head"]', "e: gradient 6")  # de/de of d*e is d
+    assert page.page.eval_on_selector_all(
+        ".copy .is-lit", "all => all.map(x => x.textContent)"
+    ) == ["e = a + b"]
+    page.page.hover("tbody tr:nth-child(1)")
+    page.wait(".copy > :nth-child(2).is-lit")
+    lit = page.page.eval_on_selector_all(".copy .is-lit", "all => all.map(x => x.textContent)")
+    assert lit == ["d = a*b", "e = a + b"]  # both use a
+
+
+def test_while_an_input_moves_the_picture_stays(window):
+    """Only numbers change, so nothing is drawn anew; the faults come when one rests."""
+    page = diamond(window)
+    page.wait('[data-player="fault"] option[value="overwrite"]', state="attached")
+    page.page.evaluate(
+        "kept = document.querySelector('minigrad-player').shadowRoot.querySelector('svg.mg')"
+    )
+    for number, result in (("3", "-13"), ("5", "19"), ("2", "-20")):
+        page.page.fill('.slider[data-name="a"] input[type="number"]', number)
+        page.expect('minigrad-player [data-player="value"]', f"= {result}")
+    page.page.fill('.slider[data-name="a"] input[type="number"]', "5")
+    page.expect('minigrad-player [data-player="value"]', "= 19")
+    page.expect('[data-unit="6"] .mg-data', "data 19")
+    assert page.page.evaluate("kept.isConnected") is False  # -13 and 19 needed more room at first
+    page.page.evaluate(
+        "kept = document.querySelector('minigrad-player').shadowRoot.querySelector('svg.mg')"
+    )
+    for number, result in (("3", "-13"), ("2", "-20"), ("5", "19")):
+        page.page.fill('.slider[data-name="a"] input[type="number"]', number)
+        page.expect('[data-unit="6"] .mg-data', f"data {result}")
+    assert page.page.evaluate("kept.isConnected") is True
+    page.page.select_option('[data-player="fault"]', "overwrite")
+    page.expect('[data-player="title"]', "These gradients are wrong")
+    page.page.fill('.slider[data-name="a"] input[type="number"]', "3")
+    page.expect('[data-player="text"]', "a -3 ≠ 10")  # 13 - 3, of which one is lost
 
 
 def test_the_gallery_with_its_faults(window):
@@ -244,6 +287,7 @@ def test_a_lab_broken_and_repaired(window, lang):
     page = window(mode="labs", lang=lang)
     page.page.click('[data-lab="accumulate"]')
     page.wait(".cm-content")
+    page.page.fill(".notes", "a will be -6")
     page.page.click('[data-act="lab next"]')
     page.expect("#right > .pad:not([hidden])", "2. ")
     engine = LABS["accumulate"].engine_source(lang)
@@ -256,6 +300,8 @@ def test_a_lab_broken_and_repaired(window, lang):
     page.wait('[data-state="repaired"]')
     page.page.reload()  # how far one is stays in the browser
     page.expect('[data-lab="accumulate"]', {"en": "done", "es": "hecho"}[lang])
+    page.page.click('[data-lab="accumulate"]')
+    assert page.wait(".notes").input_value() == "a will be -6"
 
 
 def test_training_xor(window):

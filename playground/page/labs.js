@@ -51,8 +51,17 @@ export class LabsTab {
     if (!kept.state) this.#keep({ state, pages: 1 });
     this.element.replaceChildren(this.program.element, this.bar.element, this.result);
     this.result.replaceChildren();
-    this.app.side.replaceChildren(...found.pages.map(markdown));
+    this.#read(found.pages);
     this.pages = found.pages.length;
+  }
+
+  // The pages so far; the first asks for a hypothesis, to be written there.
+  #read(pages) {
+    const [first, ...rest] = pages.map(markdown);
+    const notes = make("textarea", { rows: 4, className: "notes", "aria-label": this.app.say("hypothesis"), placeholder: this.app.say("hypothesis") });
+    notes.value = this.#kept(this.lab).notes ?? "";
+    notes.addEventListener("input", () => this.#keep({ notes: notes.value }));
+    this.app.side.replaceChildren(first, notes, ...rest);
   }
 
   async #next() {
@@ -64,7 +73,7 @@ export class LabsTab {
     }
     this.pages = found.pages.length;
     this.#keep({ pages: this.pages });
-    this.app.side.replaceChildren(...found.pages.map(markdown));
+    this.#read(found.pages);
     this.app.side.lastElementChild.scrollIntoView({ block: "start" });
   }
 

@@ -63,7 +63,7 @@ def posed(request: Request) -> dict[str, Any]:
     return {
         "text": exercise.text,
         "values": exercise.numbers,
-        "svg": svg_of(scene, request.way, has_style=False),
+        "svg": _asking(svg_of(scene, request.way, has_style=False)),
         "boxes": [
             {
                 "unit": k,
@@ -129,6 +129,11 @@ def _why(
     if _close(guess, -found.gradient):
         return say(lang, "sign", equation=found.equation)
     return say(lang, "so it is", equation=found.equation)
+
+
+def _asking(svg: str) -> str:
+    """Write a question mark for each gradient, which nobody has worked out yet."""
+    return svg.replace("grad 0", "grad ?")
 
 
 def _wrong_ways(exercise: Exercise, lang: str) -> Iterator[tuple[dict[int, float], str]]:

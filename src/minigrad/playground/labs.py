@@ -6,6 +6,7 @@ how many of the pages the learner has.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -15,6 +16,13 @@ from ..lab.measuring import measure
 from ..lab.workspace import STATES, judge, told
 from .request import Request, RequestError, as_number
 from .words import say
+
+# What a text tells somebody in a folder to do, alone or at the end of a sentence.
+_COMMANDS = re.compile(r"```sh\npython probe\.py\nminigrad lab check\n```")
+_RUN = re.compile(
+    r"(,?)\s(?:run|ejecuta)\s`python probe\.py`,?\s(?:and|y)(?:\s(?:then|después))?\s"
+    r"`minigrad lab check`"
+)
 
 
 def listed(request: Request) -> dict[str, Any]:
@@ -34,7 +42,7 @@ def opened(request: Request) -> dict[str, Any]:
         "title": lab.title(lang),
         "engine": lab.engine_source(lang),
         "probe": lab.probe_source(lang),
-        "pages": [lab.page(name, lang, has_commands=False) for name in _pages(request)],
+        "pages": [_page(lab, name, lang) for name in _pages(request)],
     }
 
 
@@ -86,6 +94,12 @@ def _pages(request: Request) -> list[str]:
     state = request.choice("state", STATES, STATES[0])
     count = request.whole("pages", 1, len(PAGES), 1)
     return [*PAGES][: count if state != STATES[0] else min(count, 2)]
+
+
+def _page(lab: Lab, name: str, lang: str) -> str:
+    """Return a page that speaks of the button, where `minigrad lab` has commands."""
+    text = _COMMANDS.sub(say(lang, "press"), lab.page(name, lang, has_commands=False))
+    return _RUN.sub(lambda m: " " + say(lang, "and press" if m[1] else "then press"), text)
 
 
 def _kept(x: Any) -> Any:
