@@ -4,10 +4,11 @@
     python bench/compiled.py A B --quick         # two of them, few rounds
     python bench/compiled.py --json results.json --chart results.svg
 
-Cases: A, micrograd's demo; B, a small GPT, one step and a training from end to end; C,
-Black-Scholes with five derivatives on a million options; D, irregular graphs of 100,000 nodes; R,
-models whose structure is hidden, against a flat tape; E, how tracing and compiling grow with the
-model. A step is the value and all gradients, in float64.
+Cases: T, a function of two numbers, which is what a call costs; A, micrograd's demo; B, a small
+GPT, one step and a training from end to end; C, Black-Scholes with five derivatives on a million
+options; D, irregular graphs of 100,000 nodes; R, models whose structure is hidden, against a flat
+tape; E, how tracing and compiling grow with the model. A step is the value and all gradients, in
+float64.
 
 Each peer (see `peers/`) runs in a process of its own, on the same single core, and all take turns,
 round after round, so that a slow moment of the machine hits every one of them. A round repeats the
@@ -96,6 +97,7 @@ ADAM, SGD = "B8 + Adam", "B8 + SGD"
 TAPED = (*BOTH, C, EAGER)  # in D and R the C is a flat tape
 GPT = (*BOTH, C, FAST_C, *TENSORS, CASADI, *SCALARS)
 CASES = {
+    "T": Case("Rosenbrock's function of two numbers, 2 gradients", (WHOLE, NUMBA, JAX, EAGER)),
     "A": Case(
         "micrograd's demo: 100 points, 2-16-16-1, 337 gradients",
         (*BOTH, C, FAST_C, NUMBA, *TENSORS, CASADI, EAGER, MICROGPT, "micrograd", CLASSIC),
@@ -449,6 +451,11 @@ def claims(results):
         ("B8", MICROGPT, 3000),
     ):
         yield at_least(f"{case}: {peer} / kernel >= {bound}", ratio(case, peer, KERNEL), bound)
+    microseconds = row("T", WHOLE).get("min")
+    yield at_most("T: a whole call, µs <= 0.6", microseconds and microseconds * 1e6, 0.6)
+    for case, bound in (("A", 1.25), ("B8", 1.5)):
+        figure = ratio(case, WHOLE, KERNEL)
+        yield at_most(f"{case}: whole call / kernel <= {bound}", figure, bound)
     for case in ("A", "B8"):
         yield at_most(f"{case}: kernel / {C} <= 1.2", ratio(case, KERNEL, C), 1.2)
     for case in ("A", "B4", "B8", "B16"):

@@ -38,7 +38,6 @@ def sources(folder):
     rules = [folder / "core" / "ops.py", folder / "maths" / "symbols.py"]
     rules += (folder / "codegen").glob("*.py")
     found["scalar"] += [*rules, native / "nodes" / "slab.h"]
-    found["compiler.tracing.unchanged"] += [native / "tracing" / "unchanged.h"]
     found["_vm"] = [*rules, folder / "optim.py", *(native / "vm").rglob("*.[ch]")]
     setup = Path(__file__).parent.parent / "setup.py"  # the flags
     return {name: [*paths, setup] for name, paths in found.items()}

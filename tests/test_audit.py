@@ -53,7 +53,7 @@ def test_by_choice_it_warns_and_goes_on():
     f = minigrad.compile(function, audit="warn")
     f.dispatch.audit.mode = "always"  # at once
     f(1.0)
-    f.dispatch.audit.mode, f.dispatch.audit.is_timed, f.dispatch.audit.left = "warn", True, 1
+    f.dispatch.audit.mode, f.dispatch.audit.is_timed, f.dispatch.left = "warn", True, 1
     numbers["k"] = 9.0
     with pytest.warns(RuntimeWarning, match="traced again"):
         assert f(1.0).data == 9.0
@@ -101,14 +101,14 @@ def test_audits_take_their_share_of_the_time_and_no_more():
     """By the schedule's own clock: what audits take, against what replays have taken."""
     schedule = Schedule(True)
     replay, audit_cost = 5e-6, 900e-6
-    spent = gone = 0.0
+    spent, gone, left = 0.0, 0.0, schedule.first()
     while schedule.count < 20:
-        schedule.left -= 1
+        left -= 1
         gone += replay
-        if schedule.left <= 0:
+        if left <= 0:
             due = schedule.is_timed
             spent += audit_cost if due else 0.0
-            schedule.took(replay, audit_cost if due else None)
+            left = schedule.took(replay, audit_cost if due else None)
     assert spent <= SHARE * gone * 1.1
     assert spent >= SHARE * gone * 0.5
 

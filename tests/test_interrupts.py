@@ -39,6 +39,7 @@ ROOMS = [
     "parameters.py",
     "unchanged.py",
     "refill.py",
+    "repeat.py",
     "function.py",
     os.path.join("backends", "numpy.py"),
     os.path.join("backends", "native.py"),

@@ -295,7 +295,7 @@ def blocks_of_options(block):
 
 
 class Numba:
-    """The loops of the C versions of A and C, in Python, compiled by numba."""
+    """T, and the loops of the C versions of A and C, in Python, compiled by numba."""
 
     def __init__(self):
         import numba
@@ -303,6 +303,9 @@ class Numba:
         self.jit = numba.njit
 
     def prepare(self, case):
+        if case == "T":
+            function, place = self.jit(rosenbrock_by_hand), problems.PLACE
+            return Job(lambda: function(*place), lambda found: (found[0], np.array(found[1:])))
         if case == "C":
             inputs, results = problems.options(), np.empty((6, problems.OPTIONS))
             loop = self.jit(option_loop)
@@ -318,6 +321,12 @@ class Numba:
                 problems.demo_join(zip(gradients[::2], gradients[1::2], strict=True)),
             ),
         )
+
+
+def rosenbrock_by_hand(x, y):
+    beside, above = 1.0 - x, y - x * x
+    value = beside * beside + 100.0 * above * above
+    return value, -2.0 * beside - 400.0 * x * above, 200.0 * above
 
 
 def option_loop(spot, strike, years, rate, volatility, results):

@@ -117,6 +117,8 @@ class Compiled:
 
         def read(answer):
             value, grads = answer
+            if parameters is None:
+                return value, np.array(grads.args)
             # A parameter that the function did not use is not among the gradients.
             return value, np.array([grads.get(p, 0.0) for p in parameters])
 
@@ -142,7 +144,12 @@ class Compiled:
         return Job(step, self.read(function, arguments, parameters))
 
     def problem(self, case):
-        """The loss as a user writes it, its arguments, and the parameters that it closes over."""
+        """The loss as a user writes it, its arguments, and the parameters that it closes over.
+
+        None, if derivatives are wanted by the arguments.
+        """
+        if case == "T":
+            return problems.rosenbrock, problems.PLACE, None
         if case == "A":
             layers = problems.demo_parameters(Value)
             arguments = np.array(problems.POINTS), np.array(problems.LABELS, float)

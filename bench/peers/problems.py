@@ -1,9 +1,9 @@
 """What is computed: the data of each case, and its model one scalar at a time for any number class.
 
-The order of a gradient is the same for all peers. A: layer by layer and neuron by neuron, the
-weights and then the bias. B: the matrices in the order of `SHAPES`, by rows. C: price and the
-derivatives by spot, strike, years, rate and volatility, a row each. D: the inputs in order. R: as
-`hidden.py` says, which has its models.
+The order of a gradient is the same for all peers. T: by x and by y. A: layer by layer and neuron by
+neuron, the weights and then the bias. B: the matrices in the order of `SHAPES`, by rows. C: price
+and the derivatives by spot, strike, years, rate and volatility, a row each. D: the inputs in order.
+R: as `hidden.py` says, which has its models.
 """
 
 from __future__ import annotations
@@ -50,6 +50,15 @@ class Job:
     run: Callable[[], Any]
     read: Callable[[Any], Result]
     after: Callable[[], Any] | None = None
+
+
+# ---- T: a function of two numbers --------------------------------------------------------------
+
+PLACE = (1.5, 2.0)
+
+
+def rosenbrock(x, y):
+    return (1 - x) ** 2 + 100 * (y - x * x) ** 2
 
 
 # ---- A: micrograd's demo -----------------------------------------------------------------------

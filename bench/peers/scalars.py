@@ -141,6 +141,9 @@ class Classic:
         return Job(step, read, gc.collect)
 
     def problem(self, case):
+        if case == "T":
+            place = [self.make(x) for x in problems.PLACE]
+            return lambda: problems.rosenbrock(*place), place
         if case == "A":
             layers = problems.demo_parameters(self.make)
             points, labels = problems.POINTS, problems.LABELS

@@ -125,6 +125,9 @@ class Jax:
             options = [jnp.array(array) for array in problems.options()]
             function = jax.jit(jax.vmap(jax.value_and_grad(self.price, argnums=(0, 1, 2, 3, 4))))
             return self.job(function, options, np.stack)
+        if case == "T":
+            function = jax.jit(jax.value_and_grad(problems.rosenbrock, argnums=(0, 1)))
+            return self.job(function, problems.PLACE, np.stack)
         if case == "A":
             layers = jax.tree.map(jnp.array, problems.demo_matrices())
             points, labels = jnp.array(problems.POINTS), jnp.array(problems.LABELS, float)

@@ -26,7 +26,7 @@ cdef extern from "nodes/slab.h":
     object make_node(object kind, object a, object b)
     Py_ssize_t slab_count()
     void track(object node)
-    void track_like(object node, object operand)
+    void track_like_any(object node, tuple operands)
 
 cdef int STAMP, STAMPS, UNSTAMPED, _DEEPEST
 cdef Clock clock
@@ -77,9 +77,6 @@ cpdef object end_call(object result, object name, long long start, object inputs
 
 @cython.locals(node=Value, extras=Extras, age="long long")
 cdef object _note_call(object result, tuple calls, long long start, long long end, int depth)
-
-@cython.locals(operand=Value)
-cdef object _follow(Value node, operands)
 
 @cython.locals(operand=Value, xs=list, node=Value)
 cdef Value _nary(object op, tuple operands)

@@ -98,7 +98,7 @@ class Value(Node):
             self._tag |= codes.WHERE
             self._a = source
             self._da = 1.0
-            _follow(self, (source,))
+            track_like_any(self, (source,))
         if open_blocks:
             recorder = _recorder  # once: another thread may end its trace
             if recorder is not None and recorder.thread != _this_thread():
@@ -121,7 +121,7 @@ class Value(Node):
             return known
         extras = self._get_extras()
         extras.operands = operands
-        _follow(self, operands)
+        track_like_any(self, operands)
         if isinstance(given, str):
             extras.op = given
             return None
@@ -505,7 +505,7 @@ if not cython.compiled:
         set_in_class,
         slab_count,
         track,
-        track_like,
+        track_like_any,
     )
 
     _new: Any = object.__new__
@@ -631,8 +631,13 @@ def _nary(op: Op, operands: tuple[Value, ...]) -> Value:
     extras.operands = operands
     extras.partials = tuple(op.derivatives(ieee, y, *xs))
     node = _node(op.code, y, None, None, 0.0, 0.0, extras)
-    _follow(node, operands)
+    track_like_any(node, operands)
     return node
+
+
+def leaf(data: float) -> Value:
+    """Make a leaf of a float: `Value(data)`, for whoever knows that it is one."""
+    return _node(0, data, None, None, 0.0, 0.0)
 
 
 def fused(data: float, operands: tuple[Value, ...], partials: Sequence[float]) -> Value:
@@ -643,15 +648,8 @@ def fused(data: float, operands: tuple[Value, ...], partials: Sequence[float]) -
     extras.partials = partials
     node = _node(0, data, None, None, 0.0, 0.0, extras)
     if is_recording():
-        _follow(node, operands)
+        track_like_any(node, operands)  # the collector tracks a node whose operands it tracks
     return node
-
-
-def _follow(node: Value, operands: Iterable[Value]) -> None:
-    """Have the collector track a node whose operands it tracks."""
-    if cython.compiled:
-        for operand in operands:
-            track_like(node, operand)
 
 
 def apply(op: Op, *arguments: Any) -> Any:

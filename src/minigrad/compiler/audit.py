@@ -53,30 +53,32 @@ class Schedule:
 
     def __init__(self, mode: Any) -> None:
         self.mode = mode
-        self.left = _NEVER if mode is False else 1 if mode == "always" else _FIRST
         self.count = 0  # audits so far
         self.cost = 0.0  # seconds that one takes; until the first, what the trace took
         self.is_timed = False
 
-    def traced(self, spec: Specialization) -> None:
-        """A new program is there."""
+    def first(self) -> int:
+        """In how many calls the first turn is."""
+        return _NEVER if self.mode is False else 1 if self.mode == "always" else _FIRST
+
+    def traced(self, spec: Specialization, left: int) -> int:
+        """A new program is there: in how many calls, which were `left`, the next turn is."""
         self.cost = max(self.cost, spec.seconds)
-        if self.mode in (True, "warn") and not self.is_timed:
-            self.left = _FIRST
+        return _FIRST if self.mode in (True, "warn") and not self.is_timed else left
 
     def is_due(self, spec: Specialization) -> bool:
         """Tell whether this call is to be audited, its turn having come."""
         return (self.is_timed or self.mode == "always") and spec.nodes <= _TOO_LARGE
 
-    def took(self, replay: float, audit: float | None) -> None:
-        """Fix the next turn by what a replay takes, and what the audit took if there was one."""
+    def took(self, replay: float, audit: float | None) -> int:
+        """In how many calls the next turn is, by what a replay and an audit (None: none) took."""
         if audit is not None:
             self.count += 1
             self.cost = audit
         self.is_timed = True
-        self.left = 1
-        if self.mode != "always":
-            self.left = max(1, math.ceil(self.cost / (SHARE * max(replay, 1e-7))))
+        if self.mode == "always":
+            return 1
+        return max(1, math.ceil(self.cost / (SHARE * max(replay, 1e-7))))
 
     def said(self, spec: Specialization) -> str:
         """Say what becomes of a function."""

@@ -103,7 +103,8 @@ class Made:
 
 
 def _blank(kind: type[Any]) -> Any:
-    return object.__new__(kind)
+    make: Any = kind.__new__
+    return make(kind)
 
 
 def check_optimizer(optimizer: object) -> None:

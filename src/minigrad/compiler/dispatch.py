@@ -25,6 +25,7 @@ from ..scalar import Value
 from .arguments.structure import Expected, Flat, OpenNumber, flat_call, same_call
 from .audit import Schedule, agree, difference, measured, mode_of, reasons
 from .machine import GuardFailed, NotFinite
+from .repeat import Calls, repeat_of
 from .specialization import Specialization, exactly, specialize
 from .tracing.proxies import BRANCH, INDEX
 from .tracing.trace import collector_off, turn
@@ -65,7 +66,7 @@ class _Ways:
         self.rests = 0  # calls that do not even try
 
 
-class Dispatcher:
+class Dispatcher(Calls):
     """The programs of a function, and what is known about its calls."""
 
     def __init__(
@@ -82,6 +83,7 @@ class Dispatcher:
         self._leading = tuple(leading)  # Values to be the first inputs of every program
         self._fixed = frozenset(map(id, leading))
         self.audit = Schedule(mode_of(audit))
+        self.left = self.audit.first()
         self._lock = forked(threading.RLock())
         self._doubts = 0  # audits in a row with another outcome that tracing does not explain
         self._warned: set[str] = set()  # warnings that were given
@@ -94,7 +96,7 @@ class Dispatcher:
         with self._lock:
             self._forget()
             self._last: Specialization | None = None
-            self._calls = self._traces = self._failed = self._eager = self._dropped = 0
+            self.calls = self._traces = self._failed = self._eager = self._dropped = 0
             self._changes = 0  # traces in a row that changed what the function reads
             self._streak = 0  # traces in a row without a replay
             self._missed = 0  # calls in a row for which a guard asked for another trace
@@ -105,11 +107,12 @@ class Dispatcher:
         with self._lock:
             self._cache: OrderedDict[Any, _Ways] = OrderedDict()
             self._recent: tuple[Expected, _Ways] | None = None  # the latest call, its programs
+            self._expect_nothing()
 
     def info(self) -> CacheInfo:
         """Count calls, traces, programs, failed guards, and calls that ran as they are."""
         programs = sum(len(ways.specs) for ways in list(self._cache.values()))
-        return CacheInfo(self._calls, self._traces, programs, self._failed, self._eager)
+        return CacheInfo(self.calls, self._traces, programs, self._failed, self._eager)
 
     @property
     def has_program(self) -> bool:
@@ -152,7 +155,8 @@ class Dispatcher:
         for this one. Who has no other way to run it has `patience`: so many seconds, then it is an
         error.
         """
-        self._calls += 1
+        self.calls += 1
+        self._expect_nothing()  # until this one, too, has found its program
         if self.as_is:
             self._eager += 1
             raise Uncompiled(self.as_is)
@@ -232,10 +236,9 @@ class Dispatcher:
                 continue
             change = spec.environment.changed()
             if change is None:
-                audit = self.audit
-                audit.left -= 1
+                self.left -= 1
                 try:
-                    if audit.left > 0:  # `exactly`, spelled out: every call comes by here
+                    if self.left > 0:  # `exactly`, spelled out: every call comes by here
                         try:
                             done = run(spec, flat)
                         except NotFinite:
@@ -261,6 +264,25 @@ class Dispatcher:
                 "compile with strict=False to have it traced again."
             )
         raise GuardFailed
+
+    # ---- calls like the latest one; see repeat.py ------------------------------------------------
+
+    def expect_another(self, with_gradients: bool) -> None:
+        """Have the next calls be tried as repeats of this one, which has come to its end."""
+        with self._lock:
+            recent = self._recent
+            if recent is None or self.as_is or self._fixed:
+                return
+            expected, ways = recent
+            if not ways.specs or ways.specs[0] is not self._last:  # others are tried before it
+                return
+            known = ways.specs[0].repeats
+            if with_gradients not in known:
+                known[with_gradients] = repeat_of(ways.specs[0], expected, with_gradients)
+            self.repeated_call, self.repeated_gradient = known.get(False), known.get(True)
+
+    def _expect_nothing(self) -> None:
+        self.repeated_call = self.repeated_gradient = None
 
     # ---- tracing --------------------------------------------------------------------------------
 
@@ -328,7 +350,7 @@ class Dispatcher:
         """Take a specialization up; return what the function changed of what it reads."""
         self._traces += 1
         self._streak += 1
-        self.audit.traced(spec)
+        self.left = self.audit.traced(spec, self.left)
         ways = self._cache.setdefault(flat.key, _Ways())
         self._last = spec
         change = spec.environment.changed()
@@ -352,7 +374,9 @@ class Dispatcher:
             spent = perf_counter() - started
         started = perf_counter()
         done = exactly(run, spec, flat)
-        self.audit.took(perf_counter() - started, spent)
+        took = perf_counter() - started
+        self.left = self.audit.took(min(took, self.seconds or took), spent)
+        self.seconds = 0.0
         return done
 
     def _is_stale(self, spec: Specialization, flat: Flat) -> bool:
@@ -417,11 +441,13 @@ class Dispatcher:
 
     def _changes_things(self, change: str) -> None:
         """Give up compiling: the function changes what it reads."""
-        self.as_is = (
-            f"{self._name} changes {change}, which it reads. A program would not do that at "
-            "each call, so it runs uncompiled. Return what is to be kept, and do the rest around "
-            "the call."
-        )
+        with self._lock:
+            self.as_is = (
+                f"{self._name} changes {change}, which it reads. A program would not do that at "
+                "each call, so it runs uncompiled. Return what is to be kept, and do the rest "
+                "around the call."
+            )
+            self._expect_nothing()
         self._warn(self.as_is)
 
     def _warn_of_what_was_seen(self, spec: Specialization, change: str | None) -> None:

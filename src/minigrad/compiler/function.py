@@ -9,7 +9,8 @@
 The first call with arguments of a new structure runs the function once and compiles what it did;
 later calls replay it. A replay never returns a silently wrong number: branches, numbers that were
 read and everything the function read besides its arguments are checked, and if one differs the
-function is traced again (or, compiled strictly, refuses). Start at `Compiled.__call__`.
+function is traced again (or, compiled strictly, refuses). A call begins in `repeat.py`; start here
+at `Compiled._call`.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ from .backends import backend_of
 from .callables import Made, refuse_unfinished
 from .describe import described, described_as_arrays
 from .dispatch import Args, CacheInfo, Dispatcher, Kwargs, Run, Uncompiled
-from .gradients import Gradients, gradients_of
+from .gradients import Gradients, Origin, gradients_of
 from .ir.program import Program
 from .jacobian import Jacobian
+from .repeat import Entry
 from .specialization import BY_ALL, Specialization
 from .tracing.proxies import TracedNumber
 from .tracing.untraced import RUNNING, StandIns
@@ -44,8 +46,10 @@ from .tracing.untraced import RUNNING, StandIns
 _TABLE = 100  # derivatives of all results by all operands that an operation is worth
 
 
-class Compiled(Made):
+class Compiled(Made, Entry):
     """A function with its programs. Made by `compile`."""
+
+    dispatch: Dispatcher
 
     def __init__(
         self,
@@ -81,17 +85,20 @@ class Compiled(Made):
 
     # ---- calls ----------------------------------------------------------------------------------
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Return what the function returns: its Values as fused nodes, numbers as numbers."""
+    def _call(self, args: Args, kwargs: Kwargs) -> Any:
+        """The long way of a call; see `repeat.py` for the short one."""
         if tracer() is not None or in_strict() or (RUNNING and threading.get_ident() in RUNNING):
             # Inside another trace it is part of that one; strict() wants every line by itself, and
             # so does an audit.
             return self._as_it_is(args, kwargs)
         try:
-            run = self._fused if is_recording() else _plain
-            return self.dispatch.replay(args, kwargs, run)
+            if not is_recording():
+                return self.dispatch.replay(args, kwargs, _plain)
+            done = self.dispatch.replay(args, kwargs, self._fused)
         except Uncompiled:
             return self._as_it_is(args, kwargs)
+        self.dispatch.expect_another(with_gradients=False)
+        return done
 
     def _as_it_is(self, args: Args, kwargs: Kwargs) -> Any:
         """Run the function itself, with Values for floats as in a trace."""
@@ -131,15 +138,17 @@ class Compiled(Made):
 
         return spec.template.filled(made)
 
-    def value_and_grad(self, *args: Any, **kwargs: Any) -> tuple[float, Gradients]:
-        """Return the value and its derivatives by the arguments and by what it closes over."""
+    def _value_and_grad(self, args: Args, kwargs: Kwargs) -> tuple[float, Gradients]:
+        """The long way to gradients."""
         refuse_in_trace("asks for gradients of a compiled function")
         if in_strict():
             return self._eager_gradients(args, kwargs)
         try:
-            return self.dispatch.replay(args, kwargs, self._differentiated)
+            done = self.dispatch.replay(args, kwargs, self._differentiated)
         except Uncompiled:
             return self._eager_gradients(args, kwargs)
+        self.dispatch.expect_another(with_gradients=True)
+        return done
 
     def _differentiated(self, spec: Specialization, flat: Flat) -> tuple[float, Gradients]:
         self.check_differentiable(spec)
@@ -168,10 +177,9 @@ class Compiled(Made):
         order = topological_order(first, Value._links)
         parameters = tuple(v for v in order if not v._links() and id(v) not in known)
         slopes = np.array(gradients(first, [*parameters, *given.leaves]))
-        count = len(parameters)
-        of_args = slopes[count:]
-        of_args[given.wholes()] = 0.0
-        return first.data, Gradients(parameters, slopes[:count], of_args, flat, flat.kept)
+        slopes[len(parameters) :][given.wholes()] = 0.0
+        by = Origin(parameters, flat.key, flat.kept)
+        return first.data, Gradients(by, slopes, flat.sources)
 
     def grad(self, *args: Any, **kwargs: Any) -> Gradients:
         """Return the derivatives alone."""
@@ -296,8 +304,7 @@ class Bound(Made):
     def value_and_grad(self, *args: Any, **kwargs: Any) -> tuple[float, Gradients]:
         """Return the value and its derivatives."""
         value, gradients = self._compiled.value_and_grad(self.__self__, *args, **kwargs)
-        gradients._skipped = 1
-        return value, gradients
+        return value, gradients.without_first()
 
     def grad(self, *args: Any, **kwargs: Any) -> Gradients:
         """Return the derivatives alone."""
@@ -310,8 +317,7 @@ class Bound(Made):
         found = self._compiled.hvp((*first, *args), along, parameters)
         if parameters is None:
             return found[1:]
-        found[1]._skipped = 1
-        return found[0][1:], found[1]
+        return found[0][1:], found[1].without_first()
 
     def __getattr__(self, name: str) -> Any:
         if name == "_compiled":  # not made yet, as while it is copied

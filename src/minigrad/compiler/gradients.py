@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..core.display import code, table
 from ..core.names import brief, cut, parameter_names, short
@@ -14,35 +16,71 @@ from .specialization import Specialization
 COLUMNS = 200  # of the derivatives by the arguments, in a repr
 
 
+class Origin(NamedTuple):
+    """What derivatives are by: the Values that a function closes over, and its arguments."""
+
+    parameters: tuple[Value, ...]
+    key: Any  # of the arguments
+    kept: Any  # objects in it
+
+
+class _Made:
+    """What is made of derivatives when somebody asks for it."""
+
+    by_value: dict[int, float] | None = None
+    trees: tuple[Any, Any] | None = None
+    skipped = 0  # arguments that were not given by the caller
+
+
 class Gradients(Mapping[Value, float]):
     """Derivatives of a result: by Value, `grads[p]`, and in the structure of the arguments.
 
     `numbers` has one for each of `parameters`, which are the Values that the function closes over.
     """
 
-    __slots__ = (
-        *("_by_value", "_kept", "_key", "_of_args", "_skipped", "_sources", "_trees"),
-        *("numbers", "parameters"),
-    )
+    # C makes instances too, and fills in all of these: `find_slots` in native/vm/repeat.c.
+    __slots__ = ("_by", "_found", "_made", "_sources")
 
-    def __init__(
-        self, parameters: tuple[Value, ...], numbers: Any, of_args: Any, flat: Flat, kept: Any
-    ) -> None:
-        self.parameters = parameters
-        self.numbers = numbers
-        self._of_args = of_args  # one for each number of the arguments
-        self._key = flat.key
-        self._sources = flat.sources
-        self._kept = kept
-        # Made when somebody asks; training loops often do not.
-        self._by_value: dict[int, float] | None = None
-        self._trees: tuple[Any, Any] | None = None
-        self._skipped = 0  # arguments that were not given by the caller: `self`
+    def __init__(self, by: Origin, found: Any, sources: Sequence[tuple[int, Value]]) -> None:
+        self._by = by
+        self._found = found  # bytes or an array: one for each parameter, then for each argument
+        self._sources = sources
+        self._made: _Made | None = None  # when somebody asks; training loops often do not
+
+    @property
+    def parameters(self) -> tuple[Value, ...]:
+        """The Values that the function closes over."""
+        return self._by.parameters
+
+    @property
+    def numbers(self) -> Any:
+        """The derivatives by them, an array."""
+        return self._array()[: len(self._by.parameters)]
+
+    @property
+    def _of_args(self) -> Any:
+        """The derivatives by the numbers of the arguments, an array."""
+        return self._array()[len(self._by.parameters) :]
+
+    def _array(self) -> Any:
+        if type(self._found) is bytes:
+            self._found = np.array(memoryview(self._found).cast("d"))
+        return self._found
+
+    def _lazily(self) -> _Made:
+        if self._made is None:
+            self._made = _Made()
+        return self._made
+
+    def without_first(self) -> Gradients:
+        """Leave out the first argument, which the caller has not given: `self`."""
+        self._lazily().skipped = 1
+        return self
 
     @property
     def args(self) -> Any:
         """The derivatives by the arguments, in their structure."""
-        return self._restored()[0][self._skipped :]
+        return self._restored()[0][self._lazily().skipped :]
 
     @property
     def kwargs(self) -> Any:
@@ -50,21 +88,24 @@ class Gradients(Mapping[Value, float]):
         return self._restored()[1]
 
     def _restored(self) -> tuple[Any, Any]:
-        if self._trees is None:
-            args, kwargs = self._key
-            numbers = iter(self._of_args.tolist())
-            of_args = restore(args, numbers, self._kept)
-            of_kwargs = {} if kwargs is None else restore(kwargs, numbers, self._kept)
-            self._trees = of_args, of_kwargs
-        return self._trees
+        made = self._lazily()
+        if made.trees is None:
+            args, kwargs = self._by.key
+            numbers, kept = iter(self._of_args.tolist()), self._by.kept
+            of_args = restore(args, numbers, kept)
+            of_kwargs = {} if kwargs is None else restore(kwargs, numbers, kept)
+            made.trees = of_args, of_kwargs
+        return made.trees
 
     def _table(self) -> dict[int, float]:
-        if self._by_value is None:
+        made = self._lazily()
+        if made.by_value is None:
             table = dict(zip(map(id, self.parameters), self.numbers.tolist(), strict=True))
+            of_args = self._of_args
             for at, value in self._sources:
-                table[id(value)] = table.get(id(value), 0.0) + float(self._of_args[at])
-            self._by_value = table
-        return self._by_value
+                table[id(value)] = table.get(id(value), 0.0) + float(of_args[at])
+            made.by_value = table
+        return made.by_value
 
     def __getitem__(self, value: Value) -> float:
         table = self._table()
@@ -81,13 +122,12 @@ class Gradients(Mapping[Value, float]):
 
     def __getstate__(self) -> tuple[Any, ...]:
         """What a copy needs: nothing that is told by the identity of an object."""
-        return self.parameters, self.numbers, self._of_args, self._sources, self.args, self.kwargs
+        return self.parameters, self._array(), self._sources, self.args, self.kwargs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.parameters, self.numbers, self._of_args, self._sources, *trees = state
-        self._trees = (trees[0], trees[1])
-        self._key = self._kept = self._by_value = None
-        self._skipped = 0
+        parameters, found, sources, args, kwargs = state
+        self.__init__(Origin(parameters, None, None), found, sources)  # type: ignore[misc]
+        self._lazily().trees = (args, kwargs)
 
     def __repr__(self) -> str:
         return (
@@ -103,10 +143,14 @@ class Gradients(Mapping[Value, float]):
         return found + (table(("by", "derivative"), rows, right=(1,)) if rows else "")
 
 
+def origin(spec: Specialization, key: Any) -> Origin:
+    """What the derivatives of a program are by, its arguments having this key."""
+    return Origin(spec.captured, key, spec.kept)
+
+
 def gradients_of(spec: Specialization, found: Any, flat: Flat) -> Gradients:
     """Hand out the derivatives by all inputs of a program."""
     count = len(spec.captured)
-    of_args = found[count:]
     for at in spec.wholes:
-        of_args[at] = 0.0
-    return Gradients(spec.captured, found[:count], of_args, flat, spec.kept)
+        found[count + at] = 0.0
+    return Gradients(origin(spec, flat.key), found, flat.sources)

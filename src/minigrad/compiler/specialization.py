@@ -75,6 +75,7 @@ class _Machines:
     def __init__(self) -> None:
         self.by_purpose: dict[Purpose, Machine] = {}
         self.exact: Specialization | None = None
+        self.repeats: dict[bool, Any] = {}  # for `Dispatcher`, without gradients and with them
         self.lock = forked(threading.Lock())
 
 
@@ -143,6 +144,11 @@ class Specialization:
             if purpose not in made.by_purpose:
                 made.by_purpose[purpose] = Machine(self.compiled(purpose), self.backend)
             return made.by_purpose[purpose]
+
+    @property
+    def repeats(self) -> dict[bool, Any]:
+        """How calls like the latest go, without gradients and with them, where that is known."""
+        return self._made.repeats
 
     def purposes(self) -> list[Purpose]:
         """What machines there are for."""

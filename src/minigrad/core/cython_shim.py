@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from gc import get_referents
 from itertools import repeat
 from operator import is_
 from typing import Any, TypeVar
@@ -51,7 +50,7 @@ def make_node(*arguments: Any) -> Any:
     """Stand in for what the pure engine imports and does not call."""
 
 
-open_slab = place_nodes = track = track_like = add_to_leaves = refuse_elements = make_node
+open_slab = place_nodes = track = track_like_any = add_to_leaves = refuse_elements = make_node
 
 
 set_in_class = setattr  # in an extension type, which Python does not let anybody change
@@ -84,35 +83,7 @@ def set_at_once(nodes: Any, field: str, numbers: Any) -> None:
     deque(map(setattr, nodes, repeat(field), numbers), maxlen=0)
 
 
-# What native/tracing/unchanged.h does; no may be wrong, for somebody looks closer then, yes is not.
-
-
-def first_other(ways: bytes, places: list[Any], then: list[Any], at: int) -> int:
-    """Find the first place that may hold something else than it did."""
-    for k in range(at, len(places)):
-        if not _same_content(ways[k : k + 1], places[k], then[k]):
-            return k
-    return -1
-
-
-def _same_content(way: bytes, now: Any, then: Any) -> bool:
-    if way == b"r":
-        now = get_referents(now)
-    if way in (b"l", b"r"):
-        return len(now) == len(then) and all(map(is_, now, then))
-    if way != b"d" or 2 * len(now) != len(then):
-        return False
-    return all(map(is_, now, then[::2])) and all(map(is_, now.values(), then[1::2]))
-
-
-def first_new_meaning(
-    spaces: list[Any], words: list[Any], then: list[Any], missing: Any, at: int
-) -> int:
-    """Find the first word that means another thing."""
-    for k in range(at, len(spaces)):
-        if spaces[k].get(words[k], missing) is not then[k]:
-            return k
-    return -1
+# What `parameters.pxd` does in C.
 
 
 def has_same_items(values: Any, before: tuple[Any, ...]) -> bool:
@@ -138,9 +109,6 @@ def copy_fields(values: list[Any] | tuple[Any, ...], numbers: Any, which: int) -
     set_at_once(values, "_data" if which == 1 else "_grad", numbers.tolist())
 
 
-def own_attributes(thing: Any) -> Any:
-    """Return the dict of an object's attributes."""
-    try:
-        return object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        return None
+def place_of_data(node: Any) -> int:
+    """Where a node has its number: nowhere that C could find."""
+    return -1

@@ -22,8 +22,6 @@ NATIVE = (
     "core.parameters",
     "compiler.tracing.tape",
     "compiler.tracing.canonical",
-    "compiler.arguments.refill",
-    "compiler.tracing.unchanged",
 )
 
 

@@ -68,6 +68,9 @@ cdef inline int copy_fields(values, double[::1] x, int which) except -1:
             p[k] = (<Node>items[k])._grad
     return 0
 
+cdef inline Py_ssize_t place_of_data(Node node):
+    return <char *>&node._data - <char *><void *>node
+
 @cython.final
 cdef class Nodes:
     cdef readonly tuple values

@@ -23,7 +23,7 @@ if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
-    from .cython_shim import copy_fields, first_other_than, has_same_items
+    from .cython_shim import copy_fields, first_other_than, has_same_items, place_of_data
 
     def first_stranger(values: list[Any] | tuple[Any, ...]) -> int:
         """Return the place of the first thing that is no Value; -1 if all are."""
@@ -146,3 +146,8 @@ def write_data(values: tuple[Any, ...], numbers: Any) -> None:
 def write_grads(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the first numbers of a NumPy array into the `.grad` of Values."""
     copy_fields(Nodes(values).values, numbers, WRITE_GRADS)
+
+
+def data_offset() -> int:
+    """Where in its memory a node has its number, for others in C; -1 in the pure engine."""
+    return place_of_data(Node())

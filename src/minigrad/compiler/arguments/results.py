@@ -43,6 +43,11 @@ class Template:
         results: list[Any] = []
         return cls(_emptied(output, results, {id(leaf) for leaf in leaves})), results
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether the output is a result, and nothing around it."""
+        return type(self._shape) is _Place
+
     def filled(self, make: Callable[[int], Any]) -> Any:
         """Put results in their places."""
         return _filled(self._shape, make)

@@ -52,8 +52,8 @@ class Prepared:
         code = encode(program)
         self.program = program
         finite = np.array(program.finite, dtype=np.int64).reshape(-1)
-        self._machine = _vm.load(code.words, code.pool, code.numbers, code.size, isa, finite)
-        self.run: Callable[[Array], None] = self._machine.run
+        self.loaded = _vm.load(code.words, code.pool, code.numbers, code.size, isa, finite)
+        self.run: Callable[[Array], None] = self.loaded.run
         self._update: tuple[Any, ...] = ()
         if (update := program.update) is not None:
             self._update = (_vm.formula(*update.formula.words()), update.count, update.grads)
@@ -68,7 +68,7 @@ class Prepared:
         """Do all of a step in one call."""
         pair = None if guards is None else (guards.slots, guards.numbers)
         moved = commit and (*self._update, commit.state, commit.settings, commit.clock)
-        failed: int = self._machine.step(values, inputs, pair, moved)
+        failed: int = self.loaded.step(values, inputs, pair, moved)
         return failed
 
     def batch(self, values: Array, rows: Batch) -> tuple[Array, Failed]:
@@ -88,7 +88,7 @@ class Prepared:
 
         def work(piece: int) -> Failed:
             start, stop = starts[piece], min(starts[piece] + together, count)
-            failed: Failed = self._machine.batch(
+            failed: Failed = self.loaded.batch(
                 values, start, stop, lanes, columns, outputs, chosen, totals[piece], pair
             )
             return failed

@@ -54,6 +54,16 @@ static inline void track_like(PyObject *o, PyObject *operand)
     if (operand != Py_None && is_tracked(operand)) track(o);
 }
 
+/* The same for many operands, a tuple: thousands of parameters perhaps. */
+static inline void track_like_any(PyObject *o, PyObject *operands)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(operands); k++)
+        if (is_tracked(PyTuple_GET_ITEM(operands, k))) {
+            track(o);
+            return;
+        }
+}
+
 #if MINIGRAD_SLAB
 
 #include <sys/mman.h>

@@ -2,11 +2,12 @@
 
    load(words, pool, numbers, size, isa) decodes and checks a program (program.c), writes short
    instructions out once more (stream.c), and returns a Machine, which runs it in buffers of the
-   caller's: `run` and `step` (step.c) for one row of data, `batch` (batch.c) for many. The machine
+   caller's: `run` and `step` (step.c) for one row of data, `batch` (batch.c) for many, and
+   `repeat` (repeat.c) for a whole call of a compiled function. The machine
    proper, isa/body.h, is compiled for several instruction sets (isas.c); `load` takes the best that
    this processor has. No function of the Python API is called while a program runs. */
 
-#include "vm.h"
+#include "calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,11 @@ PyObject *raise_fault(const Fault *fault)
     return PyErr_Format(PyExc_IndexError, "%s", text);
 }
 
+int releases_lock(const Machine *machine)
+{
+    return machine->plan.work >= LEAST_UNLOCKED;
+}
+
 int run_once(Machine *machine, double *values)
 {
     Fault fault = {0, 0.0, 0};
@@ -91,7 +97,7 @@ int run_once(Machine *machine, double *values)
         PyErr_NoMemory();
         return -1;
     }
-    const int unlocked = machine->plan.work >= LEAST_UNLOCKED;
+    const int unlocked = releases_lock(machine);
     machine->busy += unlocked;
     PyThreadState *state = unlocked ? PyEval_SaveThread() : NULL;
     const int result = machine->isa->run(&machine->plan, values, own ? own : machine->scratch,
@@ -147,6 +153,11 @@ static PyType_Spec machine_spec = {
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, machine_slots,
 };
 static PyTypeObject *machine_type;
+
+PyTypeObject *machine_class(void)
+{
+    return machine_type;
+}
 
 /* ---- loading ---- */
 
@@ -231,6 +242,17 @@ static PyMethodDef functions[] = {
     {"load", load, METH_VARARGS, "load(words, pool, numbers, size, isa=None, finite=…) -> Machine"},
     {"formula", formula_load, METH_VARARGS,
      "formula(text, columns, settings, uniform, constants, rows, results) -> Formula"},
+    {"connect", connect, METH_VARARGS,
+     "connect(node, data, value, ndarray, floating, integer, writebacks, flush): see calls.h."},
+    {"refill", (PyCFunction)(void (*)(void))refill, METH_FASTCALL,
+     "refill(tree, key, numbers, at, sources, other): see compiler/arguments/refill.py."},
+    {"first_changed", (PyCFunction)(void (*)(void))first_changed, METH_FASTCALL,
+     "first_changed(ways, places, then, at): see compiler/tracing/unchanged.py."},
+    {"first_moved", (PyCFunction)(void (*)(void))first_moved, METH_FASTCALL,
+     "first_moved(spaces, words, then, missing, at): see compiler/tracing/unchanged.py."},
+    {"attributes_of", attributes_of, METH_O, "The dict of an object's attributes, or None."},
+    {"repeat", (PyCFunction)(void (*)(void))make_repeat, METH_VARARGS | METH_KEYWORDS,
+     "A call like the one before it; see compiler/repeat.py."},
     {"isas", list_isas, METH_NOARGS, "The instruction sets of this processor, best first."},
     {NULL, NULL, 0, NULL},
 };
@@ -243,7 +265,8 @@ PyMODINIT_FUNC PyInit__vm(void)
 {
     PyObject *module = PyModule_Create(&definition);
     if (module
-        && (!(machine_type = (PyTypeObject *)PyType_FromSpec(&machine_spec)) || !formula_type()))
+        && (!(machine_type = (PyTypeObject *)PyType_FromSpec(&machine_spec)) || !formula_type()
+            || add_call_types(module)))
         Py_CLEAR(module);
     return module;
 }

@@ -65,6 +65,8 @@ int refuse(PyObject *exception, const char *format, ...);
 int get_buffer(PyObject *from, Py_buffer *view, char kind, int writable, const char *what);
 int get_values(Machine *machine, PyObject *from, Py_buffer *view);
 int run_once(Machine *machine, double *values);
+int releases_lock(const Machine *machine); /* whether others run Python while it runs */
+PyTypeObject *machine_class(void);
 PyObject *raise_fault(const Fault *fault); /* returns NULL */
 
 static inline long length_of(const Py_buffer *view)

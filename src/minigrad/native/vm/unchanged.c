@@ -1,6 +1,10 @@
 /* What unchanged.py asks of C: are the things in a container the very same as before? By pointers and
    bytes alone, so that no object is touched. A `no` only means that somebody has to look closer. */
 
+#include "calls.h"
+
+#include <string.h>
+
 static int same_buffer(PyObject *now, PyObject *then)
 {
     Py_buffer a = {0}, b = {0};
@@ -47,8 +51,9 @@ static PyObject *attributes(PyObject *thing)
     return found;
 }
 
-static PyObject *own_attributes(PyObject *thing)
+PyObject *attributes_of(PyObject *module, PyObject *thing)
 {
+    (void)module;
     PyObject *found = attributes(thing);
     return Py_NewRef(found ? found : Py_None);
 }
@@ -101,7 +106,7 @@ static int are_bare(PyObject **values, Py_ssize_t count)
     return 1;
 }
 
-/* One place; the letters are those of `Kind.way` in compiler/places.py. */
+/* One place; the letters are those of `Kind.way` in compiler/tracing/places.py. */
 static int same_content(char way, PyObject *now, PyObject *then)
 {
     if (way == 'b')
@@ -139,31 +144,65 @@ static int same_content(char way, PyObject *now, PyObject *then)
     return 0;
 }
 
-/* The first place, from `at` on, that may hold something else than it did; -1 if none. */
-static Py_ssize_t first_other(PyObject *ways, PyObject *places, PyObject *then, Py_ssize_t at)
+/* The lists may be growing: the length that all have. */
+static Py_ssize_t common(Py_ssize_t count, PyObject *a, PyObject *b)
+{
+    count = count < PyList_GET_SIZE(a) ? count : PyList_GET_SIZE(a);
+    return count < PyList_GET_SIZE(b) ? count : PyList_GET_SIZE(b);
+}
+
+Py_ssize_t first_other(PyObject *ways, PyObject *places, PyObject *then, Py_ssize_t at)
 {
     const char *way = PyBytes_AS_STRING(ways);
-    Py_ssize_t count = PyBytes_GET_SIZE(ways); /* the lists may be growing */
-    count = count < PyList_GET_SIZE(places) ? count : PyList_GET_SIZE(places);
-    count = count < PyList_GET_SIZE(then) ? count : PyList_GET_SIZE(then);
+    const Py_ssize_t count = common(PyBytes_GET_SIZE(ways), places, then);
     for (; at < count; at++)
         if (!same_content(way[at], PyList_GET_ITEM(places, at), PyList_GET_ITEM(then, at)))
             return at;
     return -1;
 }
 
-/* The first word, from `at` on, that means another thing in its space, a dict; -1 if none does. */
-static Py_ssize_t first_new_meaning(PyObject *spaces, PyObject *words, PyObject *then,
-                                    PyObject *missing, Py_ssize_t at)
+Py_ssize_t first_new_meaning(PyObject *spaces, PyObject *words, PyObject *then, PyObject *missing,
+                             Py_ssize_t at)
 {
-    Py_ssize_t count = PyList_GET_SIZE(spaces); /* as above */
-    count = count < PyList_GET_SIZE(words) ? count : PyList_GET_SIZE(words);
-    count = count < PyList_GET_SIZE(then) ? count : PyList_GET_SIZE(then);
+    const Py_ssize_t count = common(PyList_GET_SIZE(spaces), words, then);
     for (; at < count; at++) {
         PyObject *now = PyDict_GetItemWithError(PyList_GET_ITEM(spaces, at),
                                                 PyList_GET_ITEM(words, at));
-        if ((now ? now : missing) != PyList_GET_ITEM(then, at))
+        if ((now ? now : missing) != PyList_GET_ITEM(then, at)) {
+            PyErr_Clear(); /* of a name that could not be looked up */
             return at;
+        }
     }
     return -1;
+}
+
+/* ---- for Python ---- */
+
+PyObject *first_changed(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 4 || !PyBytes_CheckExact(args[0]) || !PyList_CheckExact(args[1])
+        || !PyList_CheckExact(args[2]))
+        return PyErr_Format(PyExc_TypeError, "first_changed(ways: bytes, places: list, then: list, "
+                                             "at)");
+    const Py_ssize_t at = PyLong_AsSsize_t(args[3]);
+    if (at < 0)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "first_changed: at < 0");
+    return PyLong_FromSsize_t(first_other(args[0], args[1], args[2], at));
+}
+
+PyObject *first_moved(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    int fits = count == 5 && PyList_CheckExact(args[0]) && PyList_CheckExact(args[1])
+               && PyList_CheckExact(args[2]);
+    for (Py_ssize_t k = 0; fits && k < PyList_GET_SIZE(args[0]); k++)
+        fits = PyDict_Check(PyList_GET_ITEM(args[0], k));
+    if (!fits)
+        return PyErr_Format(PyExc_TypeError, "first_moved(spaces: list of dicts, words: list, "
+                                             "then: list, missing, at)");
+    const Py_ssize_t at = PyLong_AsSsize_t(args[4]);
+    if (at < 0)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "first_moved: at < 0");
+    return PyLong_FromSsize_t(first_new_meaning(args[0], args[1], args[2], args[3], at));
 }
