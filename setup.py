@@ -129,7 +129,8 @@ class BuildEngine(build_ext):
         told += [sys.version, sysconfig.get_config_var("EXT_SUFFIX"), platform.libc_ver()]
         if compiler:
             told.append(subprocess.check_output([compiler[0], "--version"], text=True))
-        names = (*sorted(ext.sources), *sorted((PACKAGE / "native").rglob("*.h")))
+        folder = "vm" if ext.name == "minigrad._vm" else "nodes"
+        names = (*sorted(ext.sources), *sorted((PACKAGE / "native" / folder).rglob("*.h")))
         return _hash_of(repr(told), *(ROOT / name for name in names), *sorted(WRITTEN.glob("*.h")))
 
     def _go_on_without(self, error: Exception) -> None:

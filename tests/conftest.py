@@ -37,7 +37,8 @@ def sources(folder):
     # Their headers are printed by Python; see `header_texts` in setup.py.
     rules = [folder / "core" / "ops.py", folder / "maths" / "symbols.py"]
     rules += (folder / "codegen").glob("*.py")
-    found["scalar"] += [*rules, native / "nodes" / "slab.h"]
+    found["scalar"] += [*rules, *(native / "nodes").glob("*.h")]
+    found["core.backward"] += (native / "nodes").glob("*.h")
     found["_vm"] = [*rules, folder / "optim.py", *(native / "vm").rglob("*.[ch]")]
     setup = Path(__file__).parent.parent / "setup.py"  # the flags
     return {name: [*paths, setup] for name, paths in found.items()}

@@ -5,7 +5,10 @@ from __future__ import annotations
 import decimal
 import fractions
 import math
+import operator
+import random
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -535,3 +538,120 @@ def test_one_graph_run_backward_from_many_threads_is_serialised():
     run_in_threads(lambda k: [v.backward() for _ in range(25)])
     assert x.grad == 100.0
     assert v.grad == 100.0
+
+
+# ---- the short ways of the native engine, against the long ones ----------------------------------
+
+BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+
+
+class OwnValue(Value):
+    """A subclass, which no short way is for."""
+
+
+@pytest.mark.parametrize("apply", BINARY, ids=lambda apply: apply.__name__)
+@pytest.mark.parametrize(
+    "other",
+    [2.5, -0.0, math.nan, math.inf, 3, 0, -7, 999_999, 1_000_000, 10**30, True, np.float64(1.5)],
+    ids=repr,
+)
+def test_operators_do_the_same_inside_a_block(apply, other):
+    """While a block is open every operation goes the long way: the same node must come of it."""
+    for x in (1.75, 0.0, -2.0, math.inf):
+        a, b, own = Value(x), Value(float(other)), OwnValue(x)
+        cases = [(a, b), (b, a), (a, other), (other, a), (a, a), (own, b), (a, own), (own, other)]
+        for left, right in cases:
+            short = apply(left, right)
+            with minigrad.scope("long"):
+                long = apply(left, right)
+            assert repr(short._fields()[:-1]) == repr(long._fields()[:-1])
+            assert type(short) is type(long)
+
+
+@pytest.mark.parametrize("apply", [operator.neg, abs], ids=lambda apply: apply.__name__)
+def test_operators_of_one_operand_do_the_same_inside_a_block(apply):
+    for x in (1.75, 0.0, -0.0, -2.0, math.inf, math.nan):
+        for a in (Value(x), OwnValue(x)):
+            short = apply(a)
+            with minigrad.scope("long"):
+                long = apply(a)
+            assert repr(short._fields()[:-1]) == repr(long._fields()[:-1])
+
+
+@pytest.mark.parametrize("apply", BINARY, ids=lambda apply: apply.__name__)
+@pytest.mark.parametrize(
+    "stranger", [None, "a", [1.0], 1j, object()], ids=lambda x: type(x).__name__
+)
+def test_operators_refuse_strangers_on_both_sides(apply, stranger):
+    with pytest.raises(TypeError):
+        apply(Value(2.0), stranger)
+    with pytest.raises(TypeError):
+        apply(stranger, Value(2.0))
+
+
+def test_a_third_operand_of_pow_is_refused():
+    with pytest.raises(TypeError):
+        pow(Value(2.0), 3, 5)
+
+
+def random_graph(seed, count=60):
+    """Make nodes on nodes, with repeats; return the leaves and the root."""
+    chance = random.Random(seed)
+    nodes = [Value(chance.uniform(-2.0, 2.0)) for _ in range(4)]
+    leaves = nodes[:]
+    for _ in range(count):
+        a, b = chance.choice(nodes[-8:]), chance.choice(nodes)
+        apply = chance.choice([operator.add, operator.sub, operator.mul])
+        make = chance.choice([partial(apply, a, b), partial(apply, a, 0.5), a.tanh, b.__neg__])
+        nodes.append(make())
+    return leaves, nodes[-1]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_pass_adds_the_derivatives_to_what_was_there(seed):
+    """`grad` goes the long way: the very same numbers, in the same order of summation."""
+    leaves, root = random_graph(seed)
+    before = [0.0, -0.0, 3.5, math.nan]
+    for leaf, number in zip(leaves, before, strict=True):
+        leaf.grad = number
+    slopes = minigrad.grad(root, leaves)
+    nodes = topological_order(root, Value._links)
+    inner = [node for node in nodes if node not in leaves]
+    expected = minigrad.grad(root, inner)
+    root.backward()
+    for leaf, number, slope in zip(leaves, before, slopes, strict=True):
+        assert repr(leaf.grad) == repr(number + slope if leaf in nodes else number)
+    assert [node.grad for node in inner] == expected
+
+
+def test_passes_over_all_kinds_of_graphs_in_turn():
+    """Plain ones and others, one after the other: which way is tried depends on the latest."""
+    for _ in range(3):
+        x = Value(3.0)
+        (x * x).backward()
+        assert x.grad == 6.0
+        minigrad.sum([x, x * x, Value(1.0)]).backward()
+        assert x.grad == 13.0
+        inner = minigrad.sum([x, x])
+        (inner * x + x).backward()
+        assert x.grad == 26.0
+        own = x * 2.0
+        own._backward = lambda x=x: setattr(x, "grad", x.grad + 100.0)
+        (own + x).backward()
+        assert x.grad == 127.0
+
+
+def test_a_long_chain_and_a_cycle_on_the_short_way():
+    x = Value(1.0)
+    y = x
+    for _ in range(200_000):
+        y = y + x
+    y.backward()
+    assert x.grad == 200_001.0
+    a = Value(1.0)
+    b = a * 2.0
+    c = b + 1.0
+    (c * c).backward()  # a plain pass before
+    b._prev = {c}
+    with pytest.raises(CycleError):
+        c.backward()

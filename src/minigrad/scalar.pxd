@@ -18,12 +18,19 @@ cdef extern from "minigrad_ops.h":
     const partial_rule2 second2[1]
 
 cdef extern from "nodes/slab.h":
-    int install_slab(object sample, object operand, Py_ssize_t behind_links,
-                     Py_ssize_t attributes) except -1
+    ctypedef struct Fields:
+        void *a
+        void *b
+        void *extras
+        long long mark
+        double data, grad, da, db
+        int tag, place
+        void *attributes
+    int install_slab(object sample, bint same_layout) except -1
     void open_slab(object kind)
     int set_in_class(object kind, object name, object thing) except -1
     void refuse_elements(object kind, object refusal)
-    object make_node(object kind, object a, object b)
+    object make_node(object a, object b)
     Py_ssize_t slab_count()
     void track(object node)
     void track_like_any(object node, tuple operands)
@@ -46,11 +53,24 @@ cdef class Recorder:
 
 cdef Recorder _recorder
 
+cdef extern from "nodes/operators.h":
+    void install_operators(dict blocks, list writebacks, const int *stamp)
+
+# Every field of a sample, by Cython's own account and by that of the headers.
 cdef inline int place_nodes(Value sample, Value operand) except -1:
-    cdef char *start = <char *><void *>sample
+    cdef Fields *fields = <Fields *><void *>sample
     sample._a = operand
-    return install_slab(sample, operand, <char *>&sample._mark - start,
-                        <char *>&sample._users - start)
+    same = (fields.a == <void *>sample._a and fields.b == <void *>sample._b
+            and fields.extras == <void *>sample._extras and &fields.mark == &sample._mark
+            and &fields.data == &sample._data and &fields.grad == &sample._grad
+            and &fields.da == &sample._da and &fields.db == &sample._db
+            and &fields.tag == &sample._tag and &fields.place == &sample._place
+            and <void *>&fields.attributes == <void *>&sample._users)
+    return install_slab(sample, same)
+
+cdef inline int place_operators() except -1:
+    install_operators(open_blocks, writebacks, &clock.stamp)
+    return 0
 
 @cython.locals(node=Value)
 cdef Value _node(int code, double data, Value a, Value b, double da, double db, Extras extras=*)

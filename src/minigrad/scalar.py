@@ -501,6 +501,7 @@ if not cython.compiled:
         make_node,
         open_slab,
         place_nodes,
+        place_operators,
         refuse_elements,
         set_in_class,
         slab_count,
@@ -522,7 +523,7 @@ def _node(
     """Make a node. Every operation ends here."""
     node: Value
     if cython.compiled:
-        node = make_node(Value, a, b)
+        node = make_node(a, b)
     else:
         node = _new(Value)
         node._grad = 0.0
@@ -853,5 +854,6 @@ if cython.compiled:
     place_nodes(Value(0.0), Value(0.0))
     open_slab(Value)
     refuse_elements(Value, refuse_subscript)
+    place_operators()  # from here on the operators above serve what is out of the ordinary
 for _name, _absent in absentees("a Value", VALUE):
     set_in_class(Value, _name, _absent)

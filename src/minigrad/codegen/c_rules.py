@@ -126,7 +126,7 @@ def _rules(op: Op) -> list[tuple[str, str, list[str], Any]]:
 
 
 def header() -> str:
-    """Return the header: a function per rule, and a table of functions per kind of rule."""
+    """Return the header: codes, a function per rule, and a table of functions per kind of rule."""
     functions = []
     names = ("value1", "first1", "value2", "first2", "second2")
     tables: dict[str, dict[int, str]] = {name: {} for name in names}
@@ -135,7 +135,8 @@ def header() -> str:
             for table, name, parameters, result in _rules(op):
                 functions.append(_function(name, parameters, result))
                 tables[table][op.code] = name
-    parts = [_HEAD, *functions]
+    codes = "".join(f"    CODE_{op.name.upper()} = {op.code},\n" for op in TABLE)
+    parts = [_HEAD, f"enum {{\n{codes}}};\n", *functions]
     for table, entries in tables.items():
         doubles = ", double" * (int(table[-1]) + (not table.startswith("value")))
         places = "".join(f"    [{code}] = {name},\n" for code, name in entries.items())

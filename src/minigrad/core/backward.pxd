@@ -67,11 +67,16 @@ cdef inline int set_at_once(list nodes, field, list numbers) except -1:
         (<Node>nodes[k])._grad = numbers_in(buffer)[k]
     return 0
 
+cdef extern from "nodes/pass.h":
+    bint plain_pass(object root, long long first, int is_special)
+
 @cython.locals(order=list, buffer=bytearray)
 cpdef add_gradients(Node root)
 
 @cython.locals(extras=Extras)
 cdef bint _passed_to_leaves(Node root) except -1
+
+cdef bint _passed_plainly(Node root) except -1
 
 @cython.locals(count=Py_ssize_t, flow="double *")
 cdef bytearray _seeded(list order)

@@ -33,7 +33,14 @@ if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
-    from .cython_shim import add_products, add_to_leaves, new_buffer, numbers_in, set_at_once
+    from .cython_shim import (
+        add_products,
+        add_to_leaves,
+        new_buffer,
+        numbers_in,
+        plain_pass,
+        set_at_once,
+    )
 
     _this_thread = threading.get_ident
 
@@ -103,7 +110,7 @@ def add_gradients(root: Node) -> None:
     replacement = replaced_pass() if open_blocks else None
     if watchers or replacement is not None:
         topological_order(root)  # numbers (`x * 2`) appear as leaves, and take part
-    elif cython.compiled and not open_blocks and _passed_to_leaves(root):
+    elif cython.compiled and not open_blocks and (_passed_to_leaves(root) or _passed_plainly(root)):
         return
     order = _postorder(root)
     buffer = _seeded(order)
@@ -131,6 +138,18 @@ def _passed_to_leaves(root: Node) -> bool:
     _epoch += 4
     root._mark = _epoch + 3
     return bool(add_to_leaves(root, extras.operands, extras.partials))
+
+
+def _passed_plainly(root: Node) -> bool:
+    """The whole pass, if all nodes have two operands at most, as those of the latest pass had.
+
+    `native/nodes/pass.h` does what `_postorder` and `_pass_back` do, without a list of the nodes.
+    """
+    global _epoch
+    if not _is_plain:  # it would be given up half-way
+        return False
+    _epoch += 4
+    return bool(plain_pass(root, _epoch, IS_SPECIAL))
 
 
 def _seeded(order: list[Node]) -> Any:
@@ -335,7 +354,7 @@ def observed_step(node: Node, by_hand: bool, watchers: list[Any]) -> None:
 # ---- the order of the nodes ---------------------------------------------------------------------
 
 _epoch = 0  # a mark below it is from an earlier pass
-_is_plain = False  # whether the latest order has nodes with two operand fields only
+_is_plain = True  # whether the latest order has nodes with two operand fields only
 
 
 def _postorder(root: Node) -> list[Node]:  # noqa: PLR0915 - one loop, so that it is fast

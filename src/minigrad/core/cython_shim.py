@@ -50,7 +50,8 @@ def make_node(*arguments: Any) -> Any:
     """Stand in for what the pure engine imports and does not call."""
 
 
-open_slab = place_nodes = track = track_like_any = add_to_leaves = refuse_elements = make_node
+open_slab = place_nodes = place_operators = track = track_like_any = make_node
+add_to_leaves = plain_pass = refuse_elements = make_node
 
 
 set_in_class = setattr  # in an extension type, which Python does not let anybody change

@@ -12,7 +12,9 @@
 #ifndef MINIGRAD_SLAB_H
 #define MINIGRAD_SLAB_H
 
-#include <Python.h>
+#include "fields.h"
+
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -43,10 +45,16 @@ static inline void track(PyObject *o)
     if (!is_tracked(o)) PyObject_GC_Track(o);
 }
 
-/* Where a node keeps what it refers to; filled in by `install_slab`. */
-static Py_ssize_t place_a, place_b, place_extras, place_mark, place_attributes;
 static PyTypeObject *node_type = NULL;
 
+/* What a node refers to. */
+enum {
+    place_a = offsetof(Fields, a),
+    place_b = offsetof(Fields, b),
+    place_extras = offsetof(Fields, extras),
+    place_mark = offsetof(Fields, mark),
+    place_attributes = offsetof(Fields, attributes)
+};
 #define FIELD(o, place) (*(PyObject **)((char *)(o) + (place)))
 
 static inline void track_like(PyObject *o, PyObject *operand)
@@ -213,11 +221,24 @@ static void node_free(void *o)
 
 #endif
 
-/* Make a node with its operands in place; all its numbers are 0. */
-static inline PyObject *make_node(PyObject *kind, PyObject *a, PyObject *b)
+/* Make a node with its operands in place. The maker has to set data, da, db and tag. */
+static inline PyObject *make_node(PyObject *a, PyObject *b)
 {
-    PyObject *o = node_alloc((PyTypeObject *)kind, 0);
+#if MINIGRAD_SLAB && !defined(Py_REF_DEBUG)
+    char *piece = (char *)piece_take();
+    if (piece == NULL) return PyErr_NoMemory();
+    ((uintptr_t *)piece)[0] = ((uintptr_t *)piece)[1] = 0;
+    PyObject *o = (PyObject *)(piece + GC_BYTES);
+    Py_SET_REFCNT(o, 1);
+    Py_SET_TYPE(o, node_type);
+    slab_alive++;
+    Fields *node = (Fields *)o;
+    node->mark = 0, node->place = 0, node->attributes = NULL;
+    node->grad = 0.0;
+#else
+    PyObject *o = node_alloc(node_type, 0);
     if (o == NULL) return NULL;
+#endif
     FIELD(o, place_a) = Py_NewRef(a);
     FIELD(o, place_b) = Py_NewRef(b);
     FIELD(o, place_extras) = Py_NewRef(Py_None);
@@ -304,24 +325,16 @@ static PyGetSetDef attributes_of_node[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* Have the class of `sample` live here. `behind_links` is the place behind its two operands and its
-   extras; `attributes` that of the pointer to the users' own attributes, which come to
-   life with the first of them. `operand` is the sample's first operand: it must be found there. */
-static int install_slab(PyObject *sample, PyObject *operand, Py_ssize_t behind_links,
-                        Py_ssize_t attributes)
+/* Have the class of `sample` live here, whose attributes of the users' own come to life with the first
+   of them. All fields of the sample must lie where `Fields` has them: `same_layout` tells. */
+static int install_slab(PyObject *sample, int same_layout)
 {
     PyTypeObject *type = Py_TYPE(sample);
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) { /* its instances would have to count it */
         PyErr_SetString(PyExc_ImportError, "minigrad: Value must be a static type");
         return -1;
     }
-    place_extras = behind_links - (Py_ssize_t)sizeof(PyObject *);
-    place_b = place_extras - (Py_ssize_t)sizeof(PyObject *);
-    place_a = place_b - (Py_ssize_t)sizeof(PyObject *);
-    place_mark = behind_links;
-    place_attributes = attributes;
-    if (FIELD(sample, place_a) != operand || FIELD(sample, place_b) != Py_None
-        || FIELD(sample, place_extras) != Py_None || FIELD(sample, place_attributes) != NULL) {
+    if (!same_layout || type->tp_basicsize != (Py_ssize_t)sizeof(Fields)) {
         PyErr_SetString(PyExc_ImportError,
                         "minigrad: the native engine does not fit its own layout; set "
                         "MINIGRAD_PURE=1 and report this");
