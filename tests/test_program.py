@@ -9,7 +9,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 # ruff: noqa: E402
-from minigrad.compiler.ir.program import Builder, Instruction, Program, verify
+from minigrad.compiler.ir.program import Builder, Instruction, Program, verify, verify_last
 from minigrad.compiler.ir.refs import Ref, ref_of
 from minigrad.compiler.tracing.tape import Guard
 from minigrad.errors import TraceError
@@ -191,3 +191,14 @@ def test_what_it_emits_is_a_program():
     steps = (builder.instructions[0], builder.instructions[1])
     assert [i.kind for i in steps] == ["fill", "map"]
     verify(Program(builder.size, 1, 0, np.zeros(0), steps, (out.base,)))
+
+
+def test_the_first_pass_that_went_wrong_is_named():
+    sound = small()
+    broken = replace(sound, instructions=sound.instructions[1:])  # reads what nobody writes
+    assert verify_last([("group", sound), ("grad", sound)]) is sound
+    with pytest.raises(ValueError, match="after grad: an operand is read before it is written"):
+        verify_last([("group", sound), ("grad", broken), ("store_first", broken)])
+    with pytest.raises(ValueError, match="after store_first"):
+        verify_last([("grad", sound), ("store_first", broken)])
+    assert verify_last([("grad", broken), ("store_first", sound)]) is sound  # it is what runs

@@ -31,7 +31,7 @@ from ..scalar import Value
 from .arguments.results import Template, kind_of
 from .arguments.structure import Flat, is_as_outlined, outline, rebuild
 from .backends import Backend, backend_of
-from .ir.program import Program, verify
+from .ir.program import Program, verify, verify_last
 from .ir.refs import distinct, runs
 from .machine import Machine, NotFinite, Numbers
 from .passes.grad import grad, hessian_times_vector, jacobian
@@ -160,16 +160,19 @@ class Specialization:
         wrt: Any = range(program.inputs)
         if purpose.by == "values":
             wrt = [*range(count), *(count + at for at in self.value_places)]
+        made: list[tuple[str, Program]] = []
         if purpose.what == "hvp":
-            program = verify(hessian_times_vector(program, exact), "hessian_times_vector")
+            made.append(("hessian_times_vector", hessian_times_vector(program, exact)))
         elif purpose.what == "jacobian":
-            program = verify(jacobian(program, wrt, exact), "jacobian")
+            made.append(("jacobian", jacobian(program, wrt, exact)))
         elif purpose.what != "forward":
-            program = verify(grad(program, wrt, exact=exact), "grad")
+            made.append(("grad", grad(program, wrt, exact=exact)))
         if purpose.what != "forward":
-            program = verify(store_first(program), "store_first")
+            made.append(("store_first", store_first(made[-1][1])))
         if purpose.formula is not None:
-            program = verify(update(program, purpose.formula, purpose.moved), "update")
+            made.append(("update", update(made[-1][1], purpose.formula, purpose.moved)))
+        if made:  # else it was verified when it was made
+            program = verify_last(made)
         return program if exact else replace(program, finite=_delivered(program))
 
     def exactly(self) -> Specialization:

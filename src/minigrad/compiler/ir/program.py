@@ -184,6 +184,19 @@ def verify(program: Program, after: str = "") -> Program:
     return program
 
 
+def verify_last(made: list[tuple[str, Program]]) -> Program:
+    """Return the last of the programs that passes made, each of the one before, if it is one.
+
+    That is the one that runs. If anything is wrong with it, the pass that did it is named.
+    """
+    try:
+        return verify(made[-1][1], made[-1][0])
+    except ValueError:
+        for name, program in made:
+            verify(program, name)
+        raise
+
+
 def _problem(i: Instruction, written: Flags) -> str:
     """Tell what is wrong with an instruction; mark the slots that it writes."""
     kind = KINDS.get(i.kind)
