@@ -57,7 +57,7 @@ Py_ssize_t first_new_meaning(PyObject *spaces, PyObject *words, PyObject *then, 
 
 /* ---- functions of the module ---- */
 
-PyObject *connect(PyObject *module, PyObject *arguments);
+PyObject *connect_engine(PyObject *module, PyObject *arguments);
 PyObject *refill(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *first_changed(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *first_moved(PyObject *module, PyObject *const *args, Py_ssize_t count);

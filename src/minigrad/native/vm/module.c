@@ -242,7 +242,7 @@ static PyMethodDef functions[] = {
     {"load", load, METH_VARARGS, "load(words, pool, numbers, size, isa=None, finite=…) -> Machine"},
     {"formula", formula_load, METH_VARARGS,
      "formula(text, columns, settings, uniform, constants, rows, results) -> Formula"},
-    {"connect", connect, METH_VARARGS,
+    {"connect", connect_engine, METH_VARARGS,
      "connect(node, data, value, ndarray, floating, integer, writebacks, flush): see calls.h."},
     {"refill", (PyCFunction)(void (*)(void))refill, METH_FASTCALL,
      "refill(tree, key, numbers, at, sources, other): see compiler/arguments/refill.py."},

@@ -242,7 +242,7 @@ PyObject *refill(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return next == RAISED ? NULL : PyLong_FromSsize_t(next);
 }
 
-PyObject *connect(PyObject *module, PyObject *arguments)
+PyObject *connect_engine(PyObject *module, PyObject *arguments)
 {
     (void)module;
     PyObject *node, *value, *array, *floating, *integer, *writebacks, *flush;
