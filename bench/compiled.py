@@ -645,16 +645,16 @@ def main():
         serve(*sys.argv[2:])
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", nargs="*", help="A, B, C, D, R, E; all if none is named")
+    parser.add_argument("cases", nargs="*", help="T, A, B, C, D, R, E; all if none is named")
     parser.add_argument("--rounds", type=int, help="turns of each peer (7; with --quick 2)")
     parser.add_argument("--quick", action="store_true", help="few rounds, few documents")
     parser.add_argument("--json", metavar="FILE", help="write the results for a program")
     parser.add_argument("--chart", metavar="FILE.svg", help="draw the ratios")
     parser.add_argument("--markdown", action="store_true", help="print tables for a document")
     options = parser.parse_args()
-    letters = [letter.upper() for letter in options.cases] or list("ABCDRE")
-    if unknown := set(letters) - set("ABCDRE"):
-        known = "A, B, C, D, R, E"
+    letters = [letter.upper() for letter in options.cases] or list("TABCDRE")
+    if unknown := set(letters) - set("TABCDRE"):
+        known = "T, A, B, C, D, R, E"
         parser.error(f"there is no case {', '.join(sorted(unknown))}; choose from {known}.")
     rounds = options.rounds or (2 if options.quick else 7)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import shutil
 import subprocess
@@ -305,7 +306,8 @@ class Numba:
     def prepare(self, case):
         if case == "T":
             function, place = self.jit(rosenbrock_by_hand), problems.PLACE
-            return Job(lambda: function(*place), lambda found: (found[0], np.array(found[1:])))
+            call = functools.partial(function, *place)
+            return Job(call, lambda found: (found[0], np.array(found[1:])))
         if case == "C":
             inputs, results = problems.options(), np.empty((6, problems.OPTIONS))
             loop = self.jit(option_loop)

@@ -110,7 +110,7 @@ class Compiled:
 
     def step(self, function, arguments):
         """A callable that computes value and gradients, to be timed; subclasses choose another."""
-        return lambda: self.call(function, *arguments)
+        return functools.partial(function.value_and_grad, *arguments)  # no frame of our own
 
     def read(self, function, arguments, parameters):
         """From what a step returned to the value and the gradient in the order of `parameters`."""
