@@ -141,7 +141,14 @@ class BuildEngine(build_ext):
         self.extensions = []
 
     def copy_extensions_to_source(self) -> None:
-        """Copy what there is into the source tree of an editable install."""
+        """Copy what there is into the source tree of an editable install, and leave nothing older.
+
+        A module that was native once would go on hiding the file of its name.
+        """
+        made = {PACKAGE.parent / self.get_ext_filename(ext.name) for ext in self.extensions}
+        for path in PACKAGE.rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
+            if path not in made:
+                path.unlink()
         if self.extensions:
             super().copy_extensions_to_source()
 

@@ -47,6 +47,7 @@ def a_counter_of_an_optimiser():
     class Run:
         def __init__(self):
             self.w = Value(2.0)
+            self.w.grad = 1.0
             self.optimiser = optim.SGD([self.w], lr=0.0)
 
         def loss(self, x):

@@ -99,6 +99,8 @@ def test_the_engines_agree_wherever_the_native_one_answers():
         compared = 0
         for call in calls("native", part):
             key = json.dumps(call[:4])
+            if call[1] == "__dir__":  # fields of C have no names
+                continue
             if "bare" not in key and key in pure and not call[5].startswith("!"):
                 assert call[5] == pure[key], call
                 compared += 1
