@@ -17,16 +17,17 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from enum import StrEnum, auto
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from helper import NAMES, messages, progress_bar, shuffled_names, stop
-from microgpt import GPT, Alphabet, invent, surprise
+from microgpt import GPT, Alphabet, invent
 
 import minigrad
-from minigrad import Value, optim
+from minigrad import Value, logsumexp, optim, take
 from minigrad.errors import CheckpointError
 
 SHAPE = {"layers": 1, "width": 16, "heads": 4, "block": 16}
@@ -39,11 +40,12 @@ def padded_loss(model: GPT) -> Callable[[Sequence[int], Sequence[float]], Value]
     """Return the loss of one padded name: that of `model.loss` for the name itself."""
 
     def loss(tokens: Sequence[int], weights: Sequence[float]) -> Value:
-        memory = model.start()
-        surprises = [
-            surprise(model.read(tokens[k], memory), tokens[k + 1]) for k in range(model.block)
-        ]
-        return sum(weight * each for weight, each in zip(weights, surprises, strict=True))
+        memory: list[Any] = [([], []) for _ in model.layers]
+        total = Value(0.0)
+        for weight, (token, following) in zip(weights, pairwise(tokens), strict=True):
+            scores = model.read(token, memory)
+            total += weight * (logsumexp(scores) - take(scores, following))
+        return total
 
     return loss
 

@@ -390,7 +390,7 @@ OPTIMISERS = {
 @pytest.mark.parametrize("name", OPTIMISERS)
 @pytest.mark.parametrize("count", [1, 37, 300])
 def test_an_update_moves_parameters_as_the_optimiser_does(prepare, name, count):
-    weights = [Value(x) for x in np.linspace(-1, 2, count).tolist()]
+    weights = [Value(x) for x in np.linspace(2, -1, count).tolist()]
     optimizer = OPTIMISERS[name](weights)
     prepared, commit = stepping(prepare, optimizer, count)
     values = prepared.values()

@@ -322,7 +322,9 @@ def a_subclass_of_value():
 
 @row
 def the_steps_of_an_optimiser():
-    optimiser = optim.SGD([Value(1.0)], lr=0.1)
+    weight = Value(1.0)
+    weight.grad = 1.0
+    optimiser = optim.SGD([weight], lr=0.1)
 
     def change():
         optimiser.step()

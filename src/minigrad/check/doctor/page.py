@@ -63,7 +63,8 @@ def page_of(report: Any, lang: str = "en") -> str:
     parts = parts if report.problem else []
     parts += [_section(report, finding, lang) for finding in report.findings]
     # The players inside are allowed here too: a frame obeys the page around it as well.
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src '{script_hash()}'"
+    scripts = " ".join(f"'{script_hash(has_boxes)}'" for has_boxes in (False, True))
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}"
     return _PAGE.substitute(
         lang=lang,
         policy=policy,
