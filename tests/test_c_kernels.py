@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from precise import ulps
 from test_ops import EDGES, close, samples
 
-import minigrad
 from minigrad.codegen.c_kernels import header
 from minigrad.codegen.elementwise import MAPS
 from minigrad.maths import floats as ieee
@@ -122,7 +121,7 @@ def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     (folder / "minigrad_kernels.h").write_text(header())
     (folder / "probe.c").write_text(PROBE)
-    include = f"-I{Path(minigrad.__file__).parent / 'native'}"
+    include = f"-I{Path(__file__).parent.parent / 'src/minigrad/native'}"
     flags = "-O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -shared -fPIC -Wall -Werror"
     subprocess.run(
         [compiler, *flags.split(), "-I.", include, "probe.c", "-o", "probe.so", "-lm"],

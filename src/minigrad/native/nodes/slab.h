@@ -65,11 +65,13 @@ static inline void track_like(PyObject *o, PyObject *operand)
 /* The same for many operands, a tuple: thousands of parameters perhaps. */
 static inline void track_like_any(PyObject *o, PyObject *operands)
 {
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(operands); k++)
-        if (is_tracked(PyTuple_GET_ITEM(operands, k))) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(operands); k++) {
+        PyObject *operand = PyTuple_GET_ITEM(operands, k);
+        if (PyObject_IS_GC(operand) && is_tracked(operand)) { /* whoever made the tuple may be wrong */
             track(o);
             return;
         }
+    }
 }
 
 #if MINIGRAD_SLAB
