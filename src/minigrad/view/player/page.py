@@ -100,7 +100,7 @@ def script(has_boxes: bool = True) -> str:
 
 
 @cache
-def script_hash(has_boxes: bool = True) -> str:
+def script_hash(has_boxes: bool) -> str:
     """Return the hash by which a policy allows the player's script."""
     return _hash(script(has_boxes))
 
