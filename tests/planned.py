@@ -150,11 +150,17 @@ def misread(made: Plan) -> list[str]:
     reader.arrays = _slot_arrays(made, numbers)
     found = []
     for number, step in enumerate(made.steps):
-        for which, (operand, wanted) in enumerate(_wanted(step)):
-            seen = reader.read(operand)
+        zeros = numbers[_wanted(step)[0][1]] == 0.0 if step.form == "dot" else None
+        for which, (operand, slots) in enumerate(_wanted(step)):
+            seen, wanted = reader.read(operand), numbers[slots]
+            if (
+                which == 1 and zeros is not None
+            ):  # where the first factor is 0, this may be anything
+                seen = np.where(reader.read(step.operands[0]) == 0.0, 0.0, seen)
+                wanted = np.where(zeros, 0.0, wanted)
             if seen.shape != operand.shape:
                 found.append(f"step {number}, {step.form}, operand {which} has shape {seen.shape}")
-            elif not _same(step, seen, numbers[wanted]):
+            elif not _same(step, seen, wanted):
                 found.append(f"step {number}, {step.form}, operand {which}")
         if step.product is not None:
             a, b, *_ = (numbers[ref.slots(n, k)] for ref, n, k in step.instruction.spaces())

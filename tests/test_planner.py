@@ -105,6 +105,26 @@ def test_a_grid_too_small_stays_dot_products():
     assert kinds[0] != {"dot"} or kinds[0] == kinds[1]
 
 
+def test_a_product_has_enough_rows_columns_and_terms():
+    """Heads of four numbers each: four terms in a score, four columns in what is attended to."""
+    loss, arguments, _ = problem("B8")
+    program, _ = program_of(loss, *arguments)
+    assert "product" in forms(plan(program, least=4))
+    assert "product" not in forms(plan(program, least=5))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_a_zero_is_multiplied_with_is_read_without_a_mask(exact):
+    loss, arguments, _ = problem("B4")
+    program, _ = program_of(loss, *arguments)
+    masks = [
+        [operand.how.holds for operand in step.operands[:2] if isinstance(operand.how, Masked)]
+        for step in plan(program, least=float("inf"), exact=exact).steps
+        if step.form == "dot"
+    ]
+    assert ([True, True] in masks) is not exact
+
+
 def test_networks_of_the_lessons():
     points, labels = networks.moons(20)
     model = minigrad.nn.MLP(2, [8, 8, 1], seed=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +31,24 @@ def rmsnorm(x):
     return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5)
 
 
+def attended(p, tokens, one_hot):
+    """The GPT up to its last layer: what goes into it, for each position of documents."""
+    length, (vocabulary, width) = tokens.shape[-1], p["tokens"].shape
+
+    def heads(x):
+        return x.reshape(*x.shape[:-1], HEADS, width // HEADS)
+
+    chosen = partial(jax.nn.one_hot, num_classes=vocabulary, dtype=p["tokens"].dtype)
+    x = chosen(tokens) @ p["tokens"] if one_hot else p["tokens"][tokens]
+    x = rmsnorm(x + p["positions"][:length])
+    n = rmsnorm(x)
+    q, k, v = (heads(n @ p[name].T) for name in ("query", "key", "value"))
+    scores = jnp.einsum("...qhd,...khd->...hqk", q, k) * (width // HEADS) ** -0.5
+    scores = jnp.where(jnp.tri(length, dtype=bool), scores, -jnp.inf)
+    mixed = jnp.einsum("...hqk,...khd->...qhd", jax.nn.softmax(scores), v)
+    return mixed.reshape(x.shape) @ p["out"].T + x
+
+
 def gpt_loss(p, tokens, one_hot=False):
     """The mean loss of documents, an array (…, tokens).
 
@@ -37,24 +56,17 @@ def gpt_loss(p, tokens, one_hot=False):
     need no scatter. Which of the two is faster depends on the machine and the batch.
     """
     given, wanted = tokens[..., :-1], tokens[..., 1:]
-    length, (vocabulary, width) = given.shape[-1], p["tokens"].shape
-
-    def chosen(index):
-        return jax.nn.one_hot(index, vocabulary, dtype=p["tokens"].dtype)
-
-    def heads(x):
-        return x.reshape(*x.shape[:-1], HEADS, width // HEADS)
-
-    x = chosen(given) @ p["tokens"] if one_hot else p["tokens"][given]
-    x = rmsnorm(x + p["positions"][:length])
-    n = rmsnorm(x)
-    q, k, v = (heads(n @ p[name].T) for name in ("query", "key", "value"))
-    scores = jnp.einsum("...qhd,...khd->...hqk", q, k) * (width // HEADS) ** -0.5
-    scores = jnp.where(jnp.tri(length, dtype=bool), scores, -jnp.inf)
-    attended = jnp.einsum("...hqk,...khd->...qhd", jax.nn.softmax(scores), v)
-    x = attended.reshape(x.shape) @ p["out"].T + x
+    x = attended(p, given, one_hot)
     x = jax.nn.relu(rmsnorm(x) @ p["up"].T) @ p["down"].T + x
-    return cross_entropy(x @ p["head"].T, chosen(wanted) if one_hot else wanted)
+    if one_hot:
+        wanted = jax.nn.one_hot(wanted, p["tokens"].shape[0], dtype=x.dtype)
+    return cross_entropy(x @ p["head"].T, wanted)
+
+
+def nearest_kink(p, tokens):
+    """Of each document, how near to 0 the argument of a relu comes."""
+    x = attended(p, tokens[..., :-1], one_hot=False)
+    return jnp.abs(rmsnorm(x) @ p["up"].T).min((-2, -1))
 
 
 def mlp_loss(parameters, pixels, labels):

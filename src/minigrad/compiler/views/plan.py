@@ -54,7 +54,7 @@ class Masked:
     view: View
     kept: Table
     numbers: Table
-    holds: bool = False  # whether the view has these numbers there already
+    holds: bool = False  # whether the view has these numbers there already, or what it has will do
 
 
 @dataclass(frozen=True, eq=False)

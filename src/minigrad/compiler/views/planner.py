@@ -62,7 +62,8 @@ _PARTS = 8  # arrays to gather from one by one; more are put side by side first
 def plan(program: Program, *, least: float = 4, exact: bool = False) -> Plan:
     """Plan a program without gradients.
 
-    Dot products that form a grid of at least `least` rows and columns become matrix products.
+    Dot products of at least `least` terms that form a grid of at least as many rows and columns
+    become matrix products.
     `exact`: no number is read that the program does not read; nothing is kept as a whole table.
     """
     if program.adjoints:
@@ -201,6 +202,8 @@ class _Planner:
             if i.kind == "dot":
                 product = self._product(*operands[:2])
                 form = "dot" if product is None else "product"
+                if product is None:
+                    operands[:2] = self._unmasked(*operands[:2])
         n = len(self.whole.rows) if self.whole is not None else i.shape[0]
         shape: tuple[int, ...] = (n,)
         if form in ("map", "sum", "dot", "max", "argmax"):
@@ -390,7 +393,8 @@ class _Planner:
         grid = [int(np.prod([counts[k] for k in side])) for side in (left, right)]
         # A side of parameters alone is the same for all rows of a batch: a product, however small.
         is_shared = any(view.source < self.pieces.parameters for view in views)
-        if min(grid) < self.least and not (is_shared and max(grid) >= _PARAMETERS):
+        smallest = min(*grid, views[0].loops[-1][0])
+        if smallest < self.least and not (is_shared and max(grid) >= _PARAMETERS):
             return None
         masks = self._masks(a, b, counts, (right, left))
         if masks is None:
@@ -427,6 +431,14 @@ class _Planner:
             tuple(counts[k] for k in order),
             tuple(int(k) for k in np.argsort(order)),
         )
+
+    def _unmasked(self, a: Operand, b: Operand) -> tuple[Operand, Operand]:
+        """Read one factor without its mask where the other is 0, which only inf would notice."""
+        if self.exact or not (isinstance(a.how, Masked) and isinstance(b.how, Masked)):
+            return a, b
+        if not np.array_equal(a.how.kept, b.how.kept) or a.how.numbers.any():
+            return a, b
+        return a, replace(b, how=replace(b.how, holds=True))
 
     def _masks(
         self, a: Operand, b: Operand, counts: list[int], others: tuple[list[int], list[int]]

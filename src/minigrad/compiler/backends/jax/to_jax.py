@@ -23,7 +23,10 @@ from ..exported import Example, Function
 from .library import JaxLibrary
 
 Array = Any
-GRID = {"cpu": 4.0}  # smallest grid of dot products that is a matrix product; elsewhere none is
+# Rows, columns and terms from which dot products are a matrix product. Cards multiply small ones
+# slowly: they rather multiply and add up in one kernel with what comes before and after.
+LEAST = {"cpu": 4}
+_LEAST_ELSEWHERE = 16
 
 
 def number_type(dtype: Any) -> tuple[Any, Any]:
@@ -54,7 +57,7 @@ class Lowered(exported.Lowered):
         self, program: Program, dtype: Any = None, *, device: str | None = None, exact: bool = False
     ) -> None:
         self.dtype, precision = number_type(dtype)
-        least = GRID.get(device or jax.default_backend(), float("inf"))
+        least = LEAST.get(device or jax.default_backend(), _LEAST_ELSEWHERE)
         super().__init__(program, least=least, exact=exact)
         self._library = JaxLibrary(self.dtype, precision, exact)
 

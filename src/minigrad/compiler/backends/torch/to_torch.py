@@ -23,7 +23,7 @@ from ..exported import Example, Function
 from .library import Recorder, Recording, poison
 
 Array = Any
-LEAST = 2  # smallest grid of dot products that is a matrix product: one call instead of two
+LEAST = 2  # rows, columns and terms that make a product of matrices: one call instead of two
 _TYPES = {"float64": torch.float64, "float32": torch.float32}
 _NO_INDEX = -(2**62)
 
