@@ -235,10 +235,10 @@ def blocks_of(own: int, count: int) -> tuple[int, int]:
     not, and has few different values, because each is a program.
     """
     most = min(_MOST, max(_LEAST, _BLOCK // max(1, own)))
-    blocks = -(-count // most)
-    size = -(-count // blocks)
+    size = -(-count // -(-count // most))
     unit = max(1, 2 ** (size.bit_length() - 4))  # four digits of it, in binary
-    return -(-size // unit) * unit, blocks
+    size = -(-size // unit) * unit
+    return size, -(-count // size)
 
 
 def block_size(spec: Specialization, given: Given) -> int:

@@ -25,7 +25,7 @@ enum {
     MOST_REFS = 6,
     CHUNK = 512,    /* elements that are gathered at once */
     WIDEST = 8,     /* lanes of the widest vectors */
-    BLOCK_TERMS = 256 /* of large products, packed at once: 8 KiB of one factor, 16 to 64 of the other */
+    BLOCK_TERMS = 256 /* of a large product that are packed at once: 8 KiB and 16 to 64 */
 };
 
 typedef struct {

@@ -71,8 +71,8 @@ static void ISA(large)(long m, long n, long terms, const double *a, long ai, lon
                        const Ref *rb, const double *v, const double *start, long si, double *out,
                        long oi, int direct, double *scratch)
 {
-    double *left = scratch, *right = scratch + (m + 3) / 4 * 4 * BLOCK_TERMS;
-    const long whole = n / LANES * LANES;
+    const long most = terms < BLOCK_TERMS ? terms : BLOCK_TERMS, whole = n / LANES * LANES;
+    double *left = scratch, *right = scratch + (m + 3) / 4 * 4 * most;
     for (long from = 0; from < terms; from += BLOCK_TERMS) {
         const long block = terms - from < BLOCK_TERMS ? terms - from : BLOCK_TERMS;
         const double *begin = from ? out : start;
