@@ -2,10 +2,16 @@
 
    A tile reads four rows of a and a few vectors of b, term after term. In a large matrix these lie
    far apart, and neither stays near the processor until its next use. So a block of terms of a is
-   packed in groups of four rows, and of b in groups of as many columns as a tile has. The sums of a
-   block go on from those of the block before: every sum is added in the order of its terms. */
+   packed in groups of four rows, unless these are contiguous, and of b in groups of as many columns
+   as a tile has. The sums of a block go on from those of the block before: every sum is added in the
+   order of its terms. */
 
 #define LARGE 200000.0 /* multiplications that are worth it */
+#if LANES == 4 /* twelve sums in sixteen registers */
+#define WIDE_TILE 3
+#else
+#define WIDE_TILE TILE_VECTORS
+#endif
 
 static int ISA(is_large)(const Ref *a, const Ref *b, long m, long n, long terms)
 {
@@ -18,13 +24,17 @@ static void ISA(pack_left)(const double *a, long ai, long ak, long m, long terms
 {
     for (long i = 0; i < m; i += 4, out += 4 * terms) {
         const long rows = m - i < 4 ? m - i : 4;
-        for (long e = 0; e < rows; e++)
-            for (long k = 0; k < terms; k++)
-                out[4 * k + e] = a[(i + e) * ai + k * ak];
+        const double *from = a + i * ai;
+        for (long k = 0; k < terms && rows == 4; k++)
+            for (long e = 0; e < 4; e++)
+                out[4 * k + e] = from[e * ai + k * ak];
+        for (long k = 0; k < terms && rows < 4; k++)
+            for (long e = 0; e < rows; e++)
+                out[4 * k + e] = from[e * ai + k * ak];
     }
 }
 
-/* out[k*width + j] = b(first + j, k), a few columns of one block. */
+/* out[k*width + j] = b(first + j, k), some columns of one block. */
 static void ISA(pack_right)(const Ref *b, const double *v, long first, long count, long from,
                             long terms, double *out, long width)
 {
@@ -34,33 +44,42 @@ static void ISA(pack_right)(const Ref *b, const double *v, long first, long coun
         ISA(pack_transposed)(&part, v, first, count, terms, out, width);
         return;
     }
-    for (long k = 0; k < terms; k++)
-        memcpy(out + k * width, v + part.base + first + k * b->s2, width * sizeof(double));
+    const double *row = v + part.base + first;
+    for (long k = 0; k < terms; k++, row += b->s2, out += width)
+        for (long j = 0; j < width; j += LANES)
+            *(ISA(vec) *)(out + j) = *(const ISA(vec) *)(row + j);
 }
 
-static ALWAYS void ISA(packed_column)(const int vectors, long m, long terms, const double *a,
+/* A block of a, and how far apart its rows and terms are, and its groups of four rows. */
+typedef struct {
+    const double *at;
+    long row, term, group;
+} ISA(Left);
+
+static ALWAYS void ISA(packed_column)(const int vectors, long m, long terms, ISA(Left) a,
                                       const double *b, const double *start, long si, double *out,
                                       long oi)
 {
     const long width = vectors * LANES;
     long i = 0;
-    for (; i + 4 <= m; i += 4)
-        ISA(tile)(4, vectors, terms, a + i * terms, 1, 4, b, width,
+    for (; i + 4 <= m; i += 4, a.at += a.group)
+        ISA(tile)(4, vectors, terms, a.at, a.row, a.term, b, width,
                   start ? start + i * si : NULL, si, out + i * oi, oi);
-    a += i * terms;
-    for (; i < m; i++, a++)
-        ISA(tile)(1, vectors, terms, a, 1, 4, b, width, start ? start + i * si : NULL, si,
-                  out + i * oi, oi);
+    for (; i < m; i++, a.at += a.row)
+        ISA(tile)(1, vectors, terms, a.at, a.row, a.term, b, width,
+                  start ? start + i * si : NULL, si, out + i * oi, oi);
 }
 
-static void ISA(packed_columns)(int vectors, long m, long terms, const double *a, const double *b,
+static void ISA(packed_columns)(int vectors, long m, long terms, ISA(Left) a, const double *b,
                                 const double *start, long si, double *out, long oi)
 {
     switch (vectors) {
     case 1: ISA(packed_column)(1, m, terms, a, b, start, si, out, oi); break;
     case 2: ISA(packed_column)(2, m, terms, a, b, start, si, out, oi); break;
-#if TILE_VECTORS > 2
+#if WIDE_TILE > 2
     case 3: ISA(packed_column)(3, m, terms, a, b, start, si, out, oi); break;
+#endif
+#if WIDE_TILE > 3
     case 4: ISA(packed_column)(4, m, terms, a, b, start, si, out, oi); break;
 #endif
     }
@@ -77,12 +96,16 @@ static void ISA(large)(long m, long n, long terms, const double *a, long ai, lon
         const long block = terms - from < BLOCK_TERMS ? terms - from : BLOCK_TERMS;
         const double *begin = from ? out : start;
         const long bi = from ? oi : si;
-        ISA(pack_left)(a + from * ak, ai, ak, m, block, left);
+        ISA(Left) packed = {a + from * ak, ai, ak, 4 * ai};
+        if (ak != 1) {
+            ISA(pack_left)(packed.at, ai, ak, m, block, left);
+            packed = (ISA(Left)){left, 1, 4, 4 * block};
+        }
         for (long j = 0; j < whole;) {
             const long more = (whole - j) / LANES;
-            const long vectors = more < TILE_VECTORS ? more : TILE_VECTORS, width = vectors * LANES;
+            const long vectors = more < WIDE_TILE ? more : WIDE_TILE, width = vectors * LANES;
             ISA(pack_right)(rb, v, j, width, from, block, right, width);
-            ISA(packed_columns)((int)vectors, m, block, left, right, begin ? begin + j : NULL, bi,
+            ISA(packed_columns)((int)vectors, m, block, packed, right, begin ? begin + j : NULL, bi,
                                 out + j, oi);
             j += width;
         }
@@ -94,8 +117,9 @@ static void ISA(large)(long m, long n, long terms, const double *a, long ai, lon
             ISA(last_columns)(n - whole, m, block, a + from * ak, ai, ak, right, LANES, last, bi,
                               out + whole, oi);
         else
-            ISA(packed_columns)(1, m, block, left, right, last, bi, out + whole, oi);
+            ISA(packed_columns)(1, m, block, packed, right, last, bi, out + whole, oi);
     }
 }
 
 #undef LARGE
+#undef WIDE_TILE
