@@ -5,10 +5,10 @@
     python bench/compiled.py --json results.json --chart results.svg
 
 Cases: T, a function of two numbers, which is what a call costs; A, micrograd's demo; B, a small
-GPT, one step and a training from end to end; C, Black-Scholes with five derivatives on a million
-options; D, irregular graphs of 100,000 nodes; R, models whose structure is hidden, against a flat
-tape; E, how tracing and compiling grow with the model. A step is the value and all gradients, in
-float64.
+GPT, one step and a training from end to end; M, a network 784-128-10 trained on batches, from
+scalar code for one example; C, Black-Scholes with five derivatives on a million options; D,
+irregular graphs of 100,000 nodes; R, models whose structure is hidden, against a flat tape; E, how
+tracing and compiling grow with the model. A step is the value and all gradients, in float64.
 
 Each peer (see `peers/`) runs in a process of its own, on the same single core, and all take turns,
 round after round, so that a slow moment of the machine hits every one of them. A round repeats the
@@ -32,6 +32,7 @@ import select
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,7 @@ class Case:
 BOTH = (KERNEL, WHOLE)
 ADAM, SGD = "B8 + Adam", "B8 + SGD"
 TAPED = (*BOTH, C, EAGER)  # in D and R the C is a flat tape
+BATCH = (WHOLE, *TENSORS, EAGER)
 GPT = (*BOTH, C, FAST_C, *TENSORS, CASADI, *SCALARS)
 CASES = {
     "T": Case("Rosenbrock's function of two numbers, 2 gradients", (WHOLE, NUMBA, JAX, EAGER)),
@@ -107,6 +109,8 @@ CASES = {
     "B16": Case("a GPT, 16 tokens, 4,192 gradients", GPT),
     ADAM: Case("the same, 8 tokens, with a step of Adam", (WHOLE, LOOP, C, *TENSORS, *SCALARS)),
     SGD: Case("the same with a step of SGD, by train_step and by hand", (WHOLE, LOOP, EAGER)),
+    "M32": Case("a network 784-128-10, a batch of 32, with a step of SGD", BATCH),
+    "M128": Case("the same, a batch of 128", BATCH),
     "C": Case(
         "Black-Scholes and five derivatives, a million options, per option",
         (WHOLE, TWO_CORES, C, FAST_C, NUMBA, NUMPY, ARRAYS, TORCH, JAX, EAGER),
@@ -128,6 +132,7 @@ TRAINERS = (WHOLE, C, *TENSORS, *SCALARS)
 SAMPLED = {MICROGPT, CLASSIC}  # too slow for all documents: measured on some, then extrapolated
 SAMPLE = 20
 ROUND = 0.02  # seconds that a round lasts at least
+LETTERS = "TABMCDRE"
 PATIENCE = 180.0  # seconds that a peer may take for one answer
 
 
@@ -169,12 +174,17 @@ def say(**message):
 def prepare(contestant, case, path):
     """Make the job of a case, save its result, and say how long it took to have the first one."""
     import numpy as np
-    from peers import problems
+    from peers import digits, problems
 
     if case == "C":
         problems.options()  # the data are not part of the preparation
     elif case.startswith("D"):
         problems.dag(case.split()[1])
+    elif case.startswith("M"):
+        digits.images(digits.batch_of(case))
+        if hasattr(contestant, "made"):
+            contestant.made(case)
+    before = peak()
     start = time.perf_counter()
     if case in (ADAM, SGD):
         tokens = problems.encode(problems.DOCUMENTS[8])
@@ -183,12 +193,21 @@ def prepare(contestant, case, path):
     else:
         job = contestant.prepare(case)
     outcome = job.run()
-    seconds = time.perf_counter() - start
+    seconds, memory = time.perf_counter() - start, peak() - before
     value, gradient = job.read(outcome)
     if case == "C" and gradient.shape[1] == problems.OPTIONS:
         value, gradient = value[problems.CHECKED], gradient[:, problems.CHECKED]
     np.savez(path, value=value, gradient=gradient)
-    return job, seconds
+    return job, (seconds, memory)
+
+
+def peak():
+    """The largest size that this process has had, in bytes; 0 where nobody tells."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
 
 
 def time_round(job, loops):
@@ -323,14 +342,14 @@ def measure(name, case, rounds, report):
     for peer in case.peers:
         report(f"{name}: {peer} prepares")
         contestant = Contestant(peer, cores=2 if peer == TWO_CORES else 1)
-        seconds = None if contestant.missing else contestant.ask("prepare", name)
-        if seconds is None:
+        answer = None if contestant.missing else contestant.ask("prepare", name)
+        if answer is None:
             rows[peer] = {"missing": contestant.missing or contestant.failed}
             contestant.stop()
             continue
         contestants[peer] = contestant
         results[peer] = contestant.result()
-        rows[peer] = {"ready": seconds}
+        rows[peer] = dict(zip(("ready", "memory"), answer, strict=True))
     times = {peer: [] for peer in contestants}
     for k in range(1, rounds + 1):
         for peer, contestant in contestants.items():
@@ -465,6 +484,14 @@ def claims(results):
     yield at_most(f"{SGD}: a loop by hand, µs <= 80", microseconds and microseconds * 1e6, 80)
     figure = ratio("B end to end", CLASSIC, WHOLE, "seconds")
     yield at_least(f"B end to end: {CLASSIC} (extrapolated) / minigrad >= 300", figure, 300)
+    for case in ("M32", "M128"):
+        best = min(filter(None, (row(case, peer).get("min") for peer in TENSORS)), default=None)
+        ours = row(case, WHOLE)
+        figure = ours["min"] / best if best and "min" in ours else None
+        yield at_most(f"{case}: minigrad / best of the others <= 1.2", figure, 1.2)
+        yield at_most(f"{case}: traced and compiled, s <= 0.3", ours.get("ready"), 0.3)
+        memory = ours.get("memory")
+        yield at_most(f"{case}: memory for that, MB <= 100", memory and memory / 1e6, 100)
     seconds = row("C", WHOLE).get("min")
     yield at_most("C: ns per option, one core <= 60", seconds and seconds * 1e9, 60)
     for peer in (*TENSORS, ARRAYS):
@@ -489,8 +516,9 @@ def claims(results):
 
 # ---- tables and chart --------------------------------------------------------------------------
 
+WIDTH = 80  # of what is printed
 STEP_COLUMNS = ("peer", "min", "median", "ratio", "ready, s", "difference")
-TRAINING_COLUMNS = ("peer", "seconds", "× minigrad", "difference", "")
+TRAINING_COLUMNS = ("peer", "seconds", "× minigrad", "difference")
 GROWTH_COLUMNS = ("width", "tokens", "nodes", "seconds", "µs per node", "bytes per node")
 
 
@@ -523,17 +551,16 @@ def training_lines(result):
     base = rows.get(WHOLE, {}).get("seconds")
     for peer, row in rows.items():
         if "missing" in row:
-            yield peer, f"missing: {row['missing']}", "", "", ""
+            yield peer, f"missing: {row['missing']}", "", ""
             continue
         note = ""
         if peer in SAMPLED:
-            note = f"extrapolated from {SAMPLE} documents, {row['measured']:.1f} s, by tokens"
+            note = f" (by tokens, from {SAMPLE} documents in {row['measured']:.1f} s)"
         yield (
-            peer,
+            peer + note,
             f"{row['seconds']:,.3f}",
             f"{row['seconds'] / base:,.2f}" if base else "–",
             f"{row['difference']:.1e}" if row.get("difference") is not None else "–",
-            note,
         )
 
 
@@ -572,18 +599,32 @@ def tables(results):
 
 
 def print_tables(results):
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
     for title, columns, lines in tables(results):
-        table = Table(title=title, title_justify="left", box=box.SIMPLE)  # 80 columns are enough
-        for number, column in enumerate(columns):
-            table.add_column(column, justify="right" if number else "left", no_wrap=not number)
-        for cells in lines:
-            table.add_row(*cells)
-        console.print(table)
+        print("\n".join(["", *textwrap.wrap(title, WIDTH), *laid_out(columns, list(lines))]))
+
+
+def laid_out(columns, lines):
+    """Yield the lines of a table: figures are whole, and long texts go on in the next line.
+
+    That is so on every terminal, and when somebody pipes it. A row of two cells has a text for all
+    of its figures.
+    """
+    full = [cells for cells in (columns, *lines) if any(cells[2:])]
+    sizes = [max(map(len, column)) for column in list(zip(*full, strict=True))[1:]]
+    longest = max(len(cells[0]) for cells in (columns, *lines))
+    first = min(longest, WIDTH - sum(sizes) - 2 * len(sizes))
+    rule = "-" * (first + sum(sizes) + 2 * len(sizes))
+    for cells in (columns, *lines):
+        *before, name = textwrap.wrap(cells[0], first) or [""]
+        yield from before
+        if any(cells[2:]):
+            figures = [cell.rjust(size) for cell, size in zip(cells[1:], sizes, strict=True)]
+            yield "  ".join([name.ljust(first), *figures]).rstrip()
+        else:
+            indent = " " * (first + 2)
+            yield textwrap.fill(name.ljust(first + 2) + cells[1], WIDTH, subsequent_indent=indent)
+        if cells is columns:
+            yield rule
 
 
 def print_markdown(results):
@@ -645,16 +686,16 @@ def main():
         serve(*sys.argv[2:])
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", nargs="*", help="T, A, B, C, D, R, E; all if none is named")
+    parser.add_argument("cases", nargs="*", help="T, A, B, M, C, D, R, E; all if none is named")
     parser.add_argument("--rounds", type=int, help="turns of each peer (7; with --quick 2)")
     parser.add_argument("--quick", action="store_true", help="few rounds, few documents")
     parser.add_argument("--json", metavar="FILE", help="write the results for a program")
     parser.add_argument("--chart", metavar="FILE.svg", help="draw the ratios")
     parser.add_argument("--markdown", action="store_true", help="print tables for a document")
     options = parser.parse_args()
-    letters = [letter.upper() for letter in options.cases] or list("TABCDRE")
-    if unknown := set(letters) - set("TABCDRE"):
-        known = "T, A, B, C, D, R, E"
+    letters = [letter.upper() for letter in options.cases] or list(LETTERS)
+    if unknown := set(letters) - set(LETTERS):
+        known = ", ".join(LETTERS)
         parser.error(f"there is no case {', '.join(sorted(unknown))}; choose from {known}.")
     rounds = options.rounds or (2 if options.quick else 7)
 

@@ -8,7 +8,7 @@ there is no second derivative to speak of, and none is compared.
 
 **The ways** are `compile` on each machine, called on three rows of numbers one after the other (the
 first is traced, the others are replays): the call and `backward()`, `value_and_grad`, `hvp`; and
-`vmap` on all rows at once.
+`vmap` on all rows at once, in lanes for one half of the programs and in blocks for the other.
 
 **The rule.** nan matches nan, inf matches inf of the same sign, and finite numbers agree within a
 bound that is computed for this program and these numbers, by a running error analysis
@@ -51,6 +51,7 @@ from math import isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
+from blocks import in_blocks, in_lanes
 from error_bounds import EDGE, ORDER, REASONS, UNIT, Entry, Ledger, Test, depends_on_order, evaluate
 from random_code import leaves_of, random_program
 from scalar_code import Program, function_of, of_kind, smaller, source
@@ -290,12 +291,14 @@ def _batches(
             arguments.append(column[0] if is_number else np.array(column))
     if not any(isinstance(x, np.ndarray) for x in arguments):
         return
-    outputs = many(*arguments, threads=1)
+    way = in_blocks(2) if len(program.steps) % 2 else in_lanes()
+    with way:
+        outputs = many(*arguments, threads=1)
+        _, grads = many.value_and_grad(*arguments, threads=1)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     for k, analysis in enumerate(analyses):
         found = [out[k] for out in outputs]
         judgement.compare(f"{backend}, vmap row {k}", analysis.results, found)
-    _, grads = many.value_and_grad(*arguments, threads=1)
     totals = dict(zip(map(id, grads.parameters), grads.totals.tolist(), strict=True))
     of_args, of_captured = iter(zip(arguments, grads, strict=True)), iter(values)
     at = 0

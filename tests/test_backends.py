@@ -610,6 +610,53 @@ def test_a_formula_with_a_loop_of_its_own_gives_the_bits_of_its_rows(count):
         assert count == 0 or found[0][0] != columns[0]
 
 
+# Of the two factors, one is packed in fours and the other in vectors, 256 terms at a time; what is
+# left over at each end, and where the result lies, makes the cases.
+LARGE = [
+    (2900, 9, 8),
+    (9, 2900, 8),
+    (40, 40, 300),
+    (33, 65, 100),
+    (8, 128, 513),
+    (130, 9, 257),
+    (101, 30, 70),
+    (64, 64, 256),
+]
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("shape", LARGE)
+@pytest.mark.parametrize("kind", ["mm", "mm from", "mm from a row", "mmadd", "mm turned"])
+def test_large_products_keep_the_order_of_their_terms(isa, shape, kind):
+    m, n, k = shape
+    a, b, out = 0, m * k, m * k + n * k
+    rows = Ref(a, 1, k, 0, 1), Ref(b, 1, k, 0, 1)
+    if kind == "mmadd":  # as in a gradient: terms lie further apart than rows
+        rows = Ref(a, 1, 1, 0, m), Ref(b, 1, 1, 0, n)
+    start, turned = out + m * n, Ref(out, n, 1, m)
+    starts = {"mm from": Ref(start, 1, 1), "mm from a row": Ref(start, n, 0, 1)}
+    args = (*rows, starts[kind]) if kind in starts else rows
+    place = turned if kind == "mm turned" else Ref(out, 1, 1)
+    product = Instruction(kind.split()[0], shape, place, args)
+    size = start + m * n
+    program = Program(size, size, 0, np.zeros(0), (product,), ())
+    values = np.random.default_rng(m * n).normal(size=size)
+    before = values.copy()
+    native.Prepared(program, isa).run(values)
+    left, right = (before[ref.slots(r, k)] for ref, r in zip(rows, (m, n), strict=True))
+    total = np.zeros((m, n))
+    if kind not in ("mm", "mm turned"):
+        first = starts.get(kind, place).slots(m * n).reshape(m, n)
+        total = before[first]
+    for term in range(k):
+        step = np.outer(left[:, term], right[:, term])
+        total = step if term == 0 and kind in ("mm", "mm turned") else total + step
+    assert (values[place.slots(m * n).reshape(m, n)] == total).all()
+    untouched = np.ones(size, dtype=bool)
+    untouched[place.slots(m * n)] = False
+    assert (values[untouched] == before[untouched]).all()
+
+
 @needs_native
 def test_threads_share_a_machine():
     """A program long enough to let other threads in, run by several at once."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import hidden, problems
+from . import digits, hidden, problems
 from .problems import ADAM, ALPHA, HEADS, WIDTH, Job
 
 HERE = Path(__file__).parent
@@ -141,6 +141,8 @@ class NumPy:
             return demo()
         if case == "C":
             return Job(blocks_of_options(self.block), lambda results: (results[0], results[1:]))
+        if case.startswith("M"):
+            return digits.numpy_job(case)
         p = problems.gpt_matrices()
         tokens = np.array(problems.encode(problems.DOCUMENTS[int(case[1:])]))
         return Job(

@@ -14,7 +14,7 @@ import minigrad
 from minigrad import Value
 from minigrad.compiler.specialization import BY_VALUES
 
-from . import hidden, problems
+from . import digits, hidden, problems
 from .problems import ADAM, CHECKED, SGD, Job
 from .scalars import Classic
 
@@ -45,6 +45,8 @@ class Eager(Classic):
     def prepare(self, case):
         if case == "C":
             return Job(self.prices, lambda results: (results[0], results[1:]))
+        if case.startswith("M"):
+            return digits.eager_job(case, Value, self.kit)
         job = super().prepare(case)
         return Job(job.run, job.read)  # nothing is left for the collector
 
@@ -137,11 +139,26 @@ class Compiled:
                 lambda: self.many(function, *arrays),
                 lambda answer: (np.asarray(answer[0]), np.stack(answer[1])),
             )
+        if case.startswith("M"):
+            return self.batch(digits.images(digits.batch_of(case)))
         loss, arguments, parameters = self.problem(case)
         function = self.compile(loss)
         step = self.step(function, arguments)
         step()  # tracing and compiling are not part of the step; the table shows them apart
         return Job(step, self.read(function, arguments, parameters))
+
+    def made(self, case):
+        """Make the parameters of M, a hundred thousand Values, which is no part of compiling."""
+        self.layers = digits.layers_of(Value)
+
+    def batch(self, arrays):
+        parameters = problems.demo_flat(self.layers)
+        loss = minigrad.vmap(digits.loss_of(self.layers, self.kit))
+        step = minigrad.train_step(loss, minigrad.optim.SGD(parameters, **SGD))
+        return Job(
+            functools.partial(step, *arrays),
+            lambda value: (value, np.array(minigrad.grads_of(parameters))),
+        )
 
     def problem(self, case):
         """The loss as a user writes it, its arguments, and the parameters that it closes over.

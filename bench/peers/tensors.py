@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 
-from . import problems
+from . import digits, problems
 from .problems import ADAM, ALPHA, HEADS, WIDTH, Job
 
 
@@ -36,6 +36,8 @@ class Torch:
         if case == "C":
             inputs = self.leaves(problems.options())
             return self.job(lambda: self.prices(*inputs), inputs, np.stack)
+        if case.startswith("M"):
+            return digits.torch_job(torch, case)
         p = self.gpt_parameters()
         tokens = torch.tensor(problems.encode(problems.DOCUMENTS[int(case[1:])]))
         join = lambda grads: problems.gpt_join(dict(zip(p, grads, strict=True)))  # noqa: E731
@@ -135,6 +137,8 @@ class Jax:
             return self.job(
                 jax.jit(jax.value_and_grad(self.demo_loss)), arguments, problems.demo_join
             )
+        if case.startswith("M"):
+            return digits.jax_job(jax, case)
         p = jax.tree.map(jnp.array, problems.gpt_matrices())
         tokens = jnp.array(problems.encode(problems.DOCUMENTS[int(case[1:])]))
         mask = jnp.ones(len(tokens) - 1)

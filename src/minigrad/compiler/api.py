@@ -11,12 +11,13 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from .backends import backend_of
+from .batches import BatchGradients
 from .dispatch import CacheInfo
 from .function import Compiled
 from .gradients import Gradients
 from .padding import padded
 from .train import TrainStep, train_step
-from .vmap import Batched, BatchGradients, vmap
+from .vmap import Batched, vmap
 
 __all__ = [
     "BatchGradients",

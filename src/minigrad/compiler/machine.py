@@ -12,6 +12,7 @@ from ..core.parameters import Nodes
 from ..core.turns import forked
 from ..core.writeback import flush_writebacks
 from .backends import Backend
+from .backends.numpy import Inputs
 from .ir.program import NOT_FINITE, Program
 
 T = TypeVar("T")
@@ -66,12 +67,15 @@ class Machine:
 
     def step(self, arguments: Any, commit: Any = None) -> None:
         """Run on the Values that are in the buffer already; let an optimiser take its step."""
-        inputs = self._inputs(arguments)
-        failed: int = self.prepared.step(self.values, inputs, self.guards, commit)
+        self.step_on(self.values, self._inputs(arguments), commit)
+
+    def step_on(self, values: Numbers, inputs: Inputs, commit: Any = None) -> None:
+        """Run in a buffer, on inputs that come as pairs of a slot and numbers."""
+        failed: int = self.prepared.step(values, inputs, self.guards, commit)
         if failed == NOT_FINITE:
             raise NotFinite
         if failed >= 0:
             raise GuardFailed(failed)
 
-    def _inputs(self, arguments: Any) -> tuple[tuple[int, Any], ...]:
+    def _inputs(self, arguments: Any) -> Inputs:
         return ((self.program.parameters, arguments),) if len(arguments) else ()

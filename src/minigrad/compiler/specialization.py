@@ -38,6 +38,7 @@ from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
 from .passes.store_first import store_first
 from .passes.update import update
+from .passes.widen import Rows, Weight, carry, weigh, widen
 from .tracing.environment import Environment, environment_of
 from .tracing.escape import let_go
 from .tracing.lifted import Argument
@@ -54,13 +55,15 @@ class Purpose(NamedTuple):
 
     A "gradient" is that of the first result, by "all" inputs or by those that are "values"; the
     "jacobian" that of any weighted sum of results. A training "step" is the gradient by values and
-    a formula that moves the first `moved` inputs, in a machine that keeps them.
+    a formula that moves the first `moved` inputs, in a machine that keeps them. With `rows`, all of
+    this is for a block of rows at once.
     """
 
     what: Literal["forward", "gradient", "jacobian", "hvp", "step"]
     by: Literal["all", "values"] = "all"
     formula: Formula | None = None
     moved: int = 0
+    rows: Rows | None = None
 
 
 FORWARD = Purpose("forward")
@@ -75,6 +78,7 @@ class _Machines:
     def __init__(self) -> None:
         self.by_purpose: dict[Purpose, Machine] = {}
         self.exact: Specialization | None = None
+        self.weights: dict[Any, Weight] = {}  # of programs for rows, by what differs among these
         self.repeats: dict[bool, Any] = {}  # for `Dispatcher`, without gradients and with them
         self.lock = forked(threading.Lock())
 
@@ -145,6 +149,13 @@ class Specialization:
                 made.by_purpose[purpose] = Machine(self.compiled(purpose), self.backend)
             return made.by_purpose[purpose]
 
+    def weight(self, arguments: tuple[tuple[int, bool], ...]) -> Weight:
+        """Tell what a program for rows would be like that differ in some of the arguments."""
+        known = self._made.weights
+        if arguments not in known:
+            known[arguments] = weigh(self.program, arguments)
+        return known[arguments]
+
     @property
     def repeats(self) -> dict[bool, Any]:
         """How calls like the latest go, without gradients and with them, where that is known."""
@@ -161,6 +172,10 @@ class Specialization:
         if purpose.by == "values":
             wrt = [*range(count), *(count + at for at in self.value_places)]
         made: list[tuple[str, Program]] = []
+        if purpose.rows is not None:
+            program = widen(program, purpose.rows)
+            made.append(("widen", program))
+            wrt = range(count) if purpose.by == "values" else purpose.rows.followed(count)
         if purpose.what == "hvp":
             made.append(("hessian_times_vector", hessian_times_vector(program, exact)))
         elif purpose.what == "jacobian":
@@ -169,6 +184,8 @@ class Specialization:
             made.append(("grad", grad(program, wrt, exact=exact)))
         if purpose.what != "forward":
             made.append(("store_first", store_first(made[-1][1])))
+        if purpose.rows is not None and purpose.rows.carries:
+            made.append(("carry", carry(made[-1][1], purpose.rows)))
         if purpose.formula is not None:
             made.append(("update", update(made[-1][1], purpose.formula, purpose.moved)))
         if made:  # else it was verified when it was made

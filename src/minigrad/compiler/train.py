@@ -4,6 +4,9 @@
     for xs, ys in batches:
         print(step(xs, ys))        # one step, as zero_grad, backward and optimizer.step would do it
 
+    step = minigrad.train_step(minigrad.vmap(loss), optimizer)
+    step(inputs, labels)           # arrays with a row for each example: the mean of their losses
+
 Between steps the parameters live in the machine's buffer. Whoever reads or writes a Value gets them
 back first (`writeback.defer`), so nobody sees an old number, and a loop in which nobody looks pays
 nothing. The optimiser's step is a part of the program (`passes/update`), by the formula that its
@@ -18,8 +21,10 @@ optimiser when it is asked for its steps.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -40,12 +45,15 @@ from ..core.writeback import defer, flush_writebacks, is_pending, writebacks
 from ..optim import Optimizer
 from .arguments.structure import Flat
 from .backends import backend_of
+from .batches import Feed, Given, Lanes, blocks_of
 from .callables import Made, check_optimizer
 from .dispatch import Args, Kwargs, Uncompiled
 from .function import Compiled, told_step
 from .machine import GuardFailed, Machine
+from .passes.widen import Rows
 from .specialization import Purpose, Specialization
 from .tracing.unchanged import first_changed
+from .vmap import Batched
 
 
 class TrainStep(Made):
@@ -61,9 +69,11 @@ class TrainStep(Made):
     ) -> None:
         check_optimizer(optimizer)
         self.function: Callable[..., Any] = loss
-        if isinstance(loss, Compiled):
-            self.function = loss.__wrapped__
-            audit = loss.dispatch.audit.mode if audit is None else audit
+        self._has_rows = isinstance(loss, Batched)  # what it is given are arrays, rows of examples
+        one = loss.compiled if isinstance(loss, Batched) else loss
+        if isinstance(one, Compiled):
+            self.function = one.__wrapped__
+            audit = one.dispatch.audit.mode if audit is None else audit
         self._loss = loss
         self.optimizer = optimizer
         self._options = {"backend": backend, "strict": strict, "audit": audit}
@@ -106,54 +116,107 @@ class TrainStep(Made):
         if first_changed(b"l", [self.optimizer.parameters], [self._parameters], 0) >= 0:
             flush_writebacks()
             self._prepare()
+        given = self._rows_of(args, kwargs) if self._has_rows else None
         if not _follows_its_rule(self.optimizer):
             why = "the optimiser has a step() of its own"
         elif in_strict():
             why = "strict() looks at each operation"
         else:
             try:
+                if given is not None:
+                    run = partial(self._stepped_rows, given)
+                    return self.compiled.dispatch.replay(given.first, {}, run)
                 return self.compiled.dispatch.replay(args, kwargs, self._stepped)
             except Uncompiled as error:
                 why = str(error) or "another thread was tracing"
-        number = self._eager(args, kwargs)
+        number = self._eager(args, kwargs, given)
         self.uncompiled, self.why_uncompiled = self.uncompiled + 1, why
         return number
 
-    def _eager(self, args: Args, kwargs: Kwargs) -> float:
+    def _rows_of(self, args: Args, kwargs: Kwargs) -> Given:
+        if kwargs:
+            raise TypeError("a training step of a vmap takes no arguments by name.")
+        return Given(args, self.compiled.__name__)
+
+    def _eager(self, args: Args, kwargs: Kwargs, given: Given | None) -> float:
         """The same without a program: inside strict(), or if the optimiser has its own `step`."""
-        data, grads = data_of(self._parameters), grads_of(self._parameters)
-        try:
+        with self._undone():
             self.optimizer.zero_grad()
-            loss = self.compiled(*args, **kwargs)
-            loss = loss[0] if isinstance(loss, tuple) else loss
-            loss.backward()
-            number = float(loss.data)  # now: the loss may be a parameter
+            number = 0.0
+            for row in range(given.count if given else 1):
+                loss = self.compiled(*(given.row(row) if given else args), **kwargs)
+                loss = loss[0] if isinstance(loss, tuple) else loss
+                if given:
+                    loss = loss / given.count  # gradients of examples add up
+                loss.backward()
+                number += float(loss.data)  # now: the loss may be a parameter
             self.optimizer.step()
-        except BaseException:
-            if data_of(self._parameters) == data:  # not taken: gradients, too, are as before
-                set_grads(self._parameters, grads)
-            raise
         return number
 
+    @contextmanager
+    def _undone(self) -> Iterator[None]:
+        """Have gradients as they were, if a step is not taken."""
+        data, grads = data_of(self._parameters), grads_of(self._parameters)
+        try:
+            yield
+        except BaseException:
+            if data_of(self._parameters) == data:
+                set_grads(self._parameters, grads)
+            raise
+
     def _stepped(self, spec: Specialization, flat: Flat) -> float:
+        self._check(spec)
+        turn = self._ready(spec)
+        machine = turn.machine
+        at = machine.program.results[0]
+        # If the loss is a parameter it is there already, and will move.
+        moves = at < len(self._parameters)
+
+        def step() -> float:
+            before = machine.values.item(at)
+            machine.step(flat.numbers, turn.commit)
+            return before if moves else machine.values.item(at)
+
+        return self._taken(spec, turn, step)
+
+    def _stepped_rows(self, given: Given, spec: Specialization, flat: Flat) -> float:
+        """Take a step by the mean of the losses of all rows."""
+        self._check(spec)
+        if not spec.is_exact:
+            size, blocks = blocks_of(spec.weight(given.arguments).own, given.count)
+            rows = Rows(size, given.arguments, carries=blocks > 1)
+            turn = self._ready(spec, rows)
+            feed = Feed(given, rows, spec.program.parameters, 1.0 / given.count)
+            # A row that takes another way is found by lanes, which know what to say about it.
+            with suppress(GuardFailed):
+                return self._taken(spec, turn, lambda: _through(turn, feed, flat, blocks))
+        lanes = Lanes(spec, given, with_grad=True)
+        lanes.run(self.compiled.__name__, flat, None, None)
+        with self._undone():
+            slopes = lanes.totals[: len(self._parameters)] / given.count
+            set_grads(self._parameters, slopes.tolist())
+            self.optimizer.step()
+        return sum(lanes.outputs[0].tolist()) / given.count
+
+    def _check(self, spec: Specialization) -> None:
         self.compiled.check_differentiable(spec)
-        count = len(self._parameters)
-        if not spec.leading_read and count:
+        if not spec.leading_read and self._parameters:
             raise ValueError(
                 f"train_step: {self.compiled.__name__} reads none of the parameters, so "
                 "that nothing would be trained. Was one of the two copied without the other?"
             )
-        others = spec.captured[count:]  # Values that it reads and leaves alone
-        turn = self._ready(spec)
-        machine = turn.machine
+
+    def _taken(self, spec: Specialization, turn: _Turn, step: Callable[[], float]) -> float:
+        others = spec.captured[len(self._parameters) :]  # Values that it reads and leaves alone
         if self._owner is None or (others and is_pending(but=self._write_back)):
             flush_writebacks()  # before the lock, which flushing wants as well
-        number: float = self._hand.run(_refuse, self._move, machine, turn, others, flat.numbers)
+        number: float = self._hand.run(_refuse, self._move, turn, others, step)
         return number
 
-    def _move(self, machine: Machine, turn: _Turn, others: tuple[Any, ...], inputs: Any) -> float:
+    def _move(self, turn: _Turn, others: tuple[Any, ...], step: Callable[[], float]) -> float:
         """Have a machine take a step, unless a guard fails; return the loss before it."""
-        values, count = machine.values, len(self._parameters)
+        machine, count = turn.machine, len(self._parameters)
+        values = machine.values
         owner = self._owner  # as it is now: somebody may have flushed it meanwhile
         if owner is machine and self._running is not machine:
             self._before[:] = turn.grads
@@ -166,24 +229,22 @@ class TrainStep(Made):
         if others:
             read_data(others, values[count:])
         self.optimizer._turn = turn
-        at = machine.program.results[0]
-        before = values.item(at)  # if the loss is a parameter it is there already, and will move
         try:
-            machine.step(inputs, turn.commit)
+            number = step()
         except GuardFailed:
             turn.count()
             raise
         turn.count()
         if not writebacks:  # a signal handler has asked for the numbers meanwhile
             defer(self._write_back)
-        return before if at < count else values.item(at)
+        return number
 
-    def _ready(self, spec: Specialization) -> _Turn:
+    def _ready(self, spec: Specialization, rows: Rows | None = None) -> _Turn:
         """The machine, what it is to do to the parameters, and the state that it will update."""
         optimizer, count = self.optimizer, len(self._parameters)
         optimizer._complete()
         formula, names, settings = optimizer._formula(optimizer.lr)
-        machine = spec.machine(Purpose("step", "values", formula, count))
+        machine = spec.machine(Purpose("step", "values", formula, count, rows))
         turn = self._turns.get(machine)
         if turn is None:
             turn = self._turns[machine] = _Turn(self, machine, spec.backend.Commit)
@@ -211,6 +272,26 @@ class TrainStep(Made):
         write_data(self._parameters, machine.values)
         write_grads(self._parameters, np.asarray(grads))
         self._owner = None
+
+
+def _through(turn: _Turn, feed: Feed, flat: Flat, blocks: int) -> float:
+    """Run all blocks of rows, the last with the optimiser's step; return the loss before it."""
+    machine, carried = turn.machine, 0
+    program, values = machine.program, machine.values
+    feed.share(values, flat)
+    if blocks > 1:
+        carried = feed.rows.starts(program.parameters)[-1]
+        values[carried : carried + program.parameters] = 0.0
+    total = 0.0
+    for number in range(blocks):
+        is_last = number == blocks - 1
+        _, inputs = feed.block(number)
+        machine.step_on(values, inputs, turn.commit if is_last else None)
+        total += values.item(program.results[0])
+        if not is_last:
+            found = values[program.adjoints : program.adjoints + program.parameters]
+            values[carried : carried + program.parameters] = found
+    return total
 
 
 def _refuse() -> NoReturn:
@@ -276,7 +357,8 @@ def train_step(
     """Return a function that takes one training step with its arguments and returns the loss.
 
     `loss` is compiled, or will be. `.data` and `.grad` of the parameters are up to date whenever
-    they are read. Of a loss that returns a tuple the first element is followed.
+    they are read. Of a loss that returns a tuple the first element is followed. `vmap(loss)` is for
+    arrays with a row for each example: then it is the mean over the rows.
 
     With `backend="jax"`, `batch` is the name of an axis of examples that arrays have in front (the
     loss is then the mean over them), `mesh` the devices that they are cut among, and `dtype`
@@ -286,6 +368,11 @@ def train_step(
         if (mesh, batch, dtype) != (None, None, None):
             raise ValueError("train_step: mesh, batch and dtype are for backend='jax'.")
         return TrainStep(loss, optimizer, backend, strict, audit)
+    if isinstance(loss, Batched):
+        raise TypeError(
+            "train_step(vmap(loss), backend='jax'): give the loss of one example, and a name to "
+            "the axis of examples: train_step(loss, optimizer, backend='jax', batch='rows')."
+        )
     backend_of(backend)  # which says what to install
     from .backends.jax.training import JaxTrainStep
 

@@ -5,7 +5,7 @@
     values, grads = prices.value_and_grad(spots, strikes, 0.5)
 
 NumPy arrays are batched along their first axis; everything else is the same for all rows. Rows run
-in blocks of lanes, side by side, on all cores. All rows take one way through the function: where a
+side by side, on all cores, see `batches.py`. All rows take one way through the function: where a
 branch differs between rows, write `where`.
 """
 
@@ -14,32 +14,18 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-import numpy as np
-
 from ..core.observers import refuse_in_trace
-from ..core.writeback import flush_writebacks
-from ..errors import GuardError
-from ..scalar import Value
-from .arguments.structure import Flat, flatten
-from .backends.numpy import Batch
+from .arguments.structure import Flat
+from .batches import BatchGradients, Blocks, Given, Lanes, Progress, block_size
 from .callables import Made
 from .function import Compiled
-from .ir.program import NOT_FINITE
-from .machine import GuardFailed, Machine, NotFinite
-from .specialization import BY_ALL, FORWARD, Specialization
-from .tracing.proxies import EXACT
+from .machine import GuardFailed
+from .specialization import Specialization
 
 _LONG = 2_000_000  # rows times instructions / 100 from which on a progress bar is shown
-
-
-class BatchGradients(tuple[Any, ...]):
-    """Derivatives by each argument, a row each (a sum over rows for what serves all of them)."""
-
-    parameters: tuple[Value, ...]
-    totals: Any  # by what the function closes over, summed over the rows
 
 
 class Batched(Made):
@@ -51,14 +37,14 @@ class Batched(Made):
             inner = function.__wrapped__
             audit = function.dispatch.audit.mode if audit is None else audit
         self._given = (function, backend, audit)
-        self._compiled = Compiled(inner, backend, audit=audit)
-        functools.update_wrapper(self, self._compiled, updated=())
+        self.compiled = Compiled(inner, backend, audit=audit)
+        functools.update_wrapper(self, self.compiled, updated=())
 
     def _recipe(self) -> tuple[Any, ...]:
         return self._given
 
     def _told(self) -> tuple[str, str]:
-        compiled = self._compiled
+        compiled = self.compiled
         line = f"vmap of {compiled.__name__}: {compiled.dispatch.told()}"
         return line, compiled._explained()
 
@@ -79,15 +65,15 @@ class Batched(Made):
     @property
     def program(self) -> Any:
         """The program of the latest call, for one row."""
-        return self._compiled.program
+        return self.compiled.program
 
     def explain(self) -> str:
         """Say what was recognised, and what the program is tied to."""
-        return self._compiled.explain()
+        return self.compiled.explain()
 
     def cache_info(self) -> Any:
         """Count calls, traces and programs."""
-        return self._compiled.cache_info()
+        return self.compiled.cache_info()
 
     # ---- inside ---------------------------------------------------------------------------------
 
@@ -95,148 +81,36 @@ class Batched(Made):
         self, args: tuple[Any, ...], with_grad: bool, threads: Any, progress: Any
     ) -> tuple[Any, Any]:
         refuse_in_trace("calls a function for many rows")
-        args = tuple(a.item() if isinstance(a, np.ndarray) and not a.ndim else a for a in args)
-        count = _rows(args, self._compiled.__name__)
-        first = tuple(_row(arg) for arg in args)
+        given = Given(args, self.compiled.__name__)
 
         def run(spec: Specialization, flat: Flat) -> tuple[Any, Any]:
             if with_grad:
-                self._compiled.check_differentiable(spec)
-            batch = _Batch(spec, spec.machine(BY_ALL if with_grad else FORWARD), args, count)
-            batch.run(self._compiled.__name__, flat, threads, progress)
-            return batch.results(), batch.gradients() if with_grad else None
+                self.compiled.check_differentiable(spec)
+            with _progress(given.count, len(spec.program.instructions), progress) as bar:
+                return self._through(spec, flat, given, with_grad, threads, bar)
 
-        return self._compiled.dispatch.replay_or_refuse(first, {}, run)
+        return self.compiled.dispatch.replay_or_refuse(given.first, {}, run)
 
-
-class _Batch:
-    """One run over all rows: where the columns lie, and what is read of each row."""
-
-    def __init__(
-        self, spec: Specialization, machine: Machine, args: tuple[Any, ...], count: int
-    ) -> None:
-        self.spec, self.machine, self.args, self.count = spec, machine, args, count
-        program = machine.program
-        inputs = program.inputs - program.parameters if program.adjoints else 0
-        # One large piece of memory comes in large pages, which are cheaper.
-        memory, used = np.empty(count * (len(program.results) + inputs)), 0
-
-        def table(width: int) -> Any:
-            nonlocal used
-            start, used = used, used + count * width
-            return memory[start:used].reshape(count, width)
-
-        self.outputs = [(slot, table(1)[:, 0]) for slot in program.results]
-        self.columns: list[tuple[int, Any]] = []  # inputs: the first slot, and a table
-        # Derivatives of each argument: a column, or for what serves all rows a part of the sums.
-        self.slopes: list[tuple[int, Any] | slice] = []
-        self.sums: list[int] = []
-        if program.adjoints:
-            self.sums += range(program.adjoints, program.adjoints + program.parameters)
-        at = program.parameters
-        for arg in args:
-            row = Flat()
-            flatten(_row(arg), row)
-            width, start = len(row.numbers), program.adjoints + at
-            if isinstance(arg, np.ndarray):
-                rows = np.asarray(arg, dtype=np.float64).reshape(count, -1)
-                self.columns.append((at, rows if arg.ndim > 1 else rows[:, 0]))
-            if program.adjoints and isinstance(arg, np.ndarray):
-                self.slopes.append((start, table(width)))
-            elif program.adjoints:
-                self.slopes.append(slice(len(self.sums), len(self.sums) + width))
-                self.sums += range(start, start + width)
-            at += width
-        self.read = [*self.outputs, *[part for part in self.slopes if isinstance(part, tuple)]]
-
-    def run(self, name: str, flat: Flat, threads: int | None, progress: bool | None) -> None:
-        """Run; a guard that fails at the first row means another way for all of them."""
-        machine, program, values = self.machine, self.machine.program, self.machine.values
-        start = program.parameters
-        flush_writebacks()
-        with machine.lock, _progress(self.count, len(program.instructions), progress) as bar:
-            self.spec.nodes_read.read(values)
-            values[start : start + len(flat.numbers)] = flat.numbers
-            tables = tuple(self.columns), tuple(self.read), tuple(self.sums)
-            rows = Batch(self.count, *tables, machine.guards, threads, bar)
-            self.totals, failed = machine.prepared.batch(values, rows)
-        if failed is not None:
-            guard, row = failed
-            if guard == NOT_FINITE:
-                raise NotFinite
-            if row == 0:
-                raise GuardFailed
-            raise GuardError(
-                f"{name}: row {row} would take another way through the function than row 0 "
-                f"({program.guards[guard].what}). Write the choice with where(condition, a, b)."
-            )
-
-    def results(self) -> Any:
-        """Return what the function returns, with columns for results."""
-        if self.slopes and len(self.outputs) == 1:
-            return self.outputs[0][1]
-        return self.spec.template.filled(lambda k: self.outputs[k][1])
-
-    def gradients(self) -> BatchGradients:
-        """Return the derivatives by each argument."""
-        self._clear_wholes()
-        shaped = []
-        for arg, part in zip(self.args, self.slopes, strict=True):
-            if isinstance(part, tuple):
-                shaped.append(part[1].reshape(arg.shape))
-            else:
-                numbers = self.totals[part]
-                shaped.append(float(numbers[0]) if len(numbers) == 1 else numbers)
-        gradients = BatchGradients(shaped)
-        gradients.parameters = self.spec.captured
-        gradients.totals = self.totals[: self.machine.program.parameters]
-        return gradients
-
-    def _clear_wholes(self) -> None:
-        """Whole numbers used as such have no derivatives."""
-        program = self.machine.program
-        for at in self.spec.wholes:
-            slot = program.adjoints + program.parameters + at
-            for first, table in self.read:
-                width = 1 if table.ndim == 1 else table.shape[1]
-                if first <= slot < first + width:
-                    table.reshape(len(table), -1)[:, slot - first] = 0.0
-            if slot in self.sums:
-                self.totals[self.sums.index(slot)] = 0.0
-
-
-def _rows(args: tuple[Any, ...], name: str) -> int:
-    lengths = {len(arg) for arg in args if isinstance(arg, np.ndarray) and arg.ndim}
-    if not lengths:
-        raise TypeError(
-            f"{name}: no argument is a NumPy array, so there are no rows; give np.array(…) for "
-            "what differs from row to row."
-        )
-    if len(lengths) > 1:
-        raise ValueError(
-            f"{name}: arrays of {', '.join(map(str, sorted(lengths)))} rows; all must have as many."
-        )
-    count = lengths.pop()
-    if not count:
-        raise ValueError(f"{name}: the arrays have no rows.")
-    return count
-
-
-def _row(arg: Any) -> Any:
-    """What the function gets of an argument for one row: the first."""
-    if not isinstance(arg, np.ndarray):
-        return arg
-    if isinstance(arg, np.ma.MaskedArray):
-        raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
-    if arg.dtype.kind not in "fiu":
-        raise TypeError(f"vmap: got an array of {arg.dtype}; give numbers.")
-    whole = arg.dtype.kind in "iu" and arg.size > 0
-    if whole and max(abs(int(arg.max())), abs(int(arg.min()))) > EXACT:
-        raise ValueError(
-            "vmap: got whole numbers beyond 2**53, where not each has a float64 of its own. "
-            "Give smaller ones, or floats."
-        )
-    return arg[0] if arg.ndim > 1 else arg[0].item()
+    def _through(
+        self,
+        spec: Specialization,
+        flat: Flat,
+        given: Given,
+        with_grad: bool,
+        threads: int | None,
+        bar: Progress,
+    ) -> tuple[Any, Any]:
+        """Run all rows: in blocks where that pays, else in lanes."""
+        size = block_size(spec, given)
+        if size:
+            blocks = Blocks(spec, given, with_grad)
+            # A row that takes another way is found by lanes, which know what to say about it.
+            with suppress(GuardFailed):
+                blocks.run(size, flat, threads, bar)
+                return blocks.results(), blocks.gradients() if with_grad else None
+        lanes = Lanes(spec, given, with_grad)
+        lanes.run(self.compiled.__name__, flat, threads, bar)
+        return lanes.results(), lanes.gradients() if with_grad else None
 
 
 @contextmanager

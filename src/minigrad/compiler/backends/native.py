@@ -19,7 +19,17 @@ from ..ir.program import Program
 from .encode import encode
 from .numpy import Array, Batch, Commit, Failed, Guards, Inputs, fresh
 
-__all__ = ["Commit", "Guards", "Prepared", "available", "isas", "missing", "prepare", "words"]
+__all__ = [
+    "Commit",
+    "Guards",
+    "Prepared",
+    "available",
+    "isas",
+    "missing",
+    "prepare",
+    "spread",
+    "words",
+]
 
 words = "the native machine"
 missing = (
@@ -95,7 +105,7 @@ class Prepared:
 
         found = None
         workers = threads or os.cpu_count() or 1
-        with closing(_spread(work, len(starts), workers)) as results:
+        with closing(spread(work, len(starts), workers)) as results:
             for piece, failed in enumerate(results):
                 found = found or failed
                 if progress is not None:
@@ -106,7 +116,7 @@ class Prepared:
         return total, found
 
 
-def _spread(work: Callable[[int], Any], count: int, workers: int) -> Generator[Any, None, None]:
+def spread(work: Callable[[int], Any], count: int, workers: int) -> Generator[Any, None, None]:
     """Do all pieces of work, in threads if there are several, and hand on the results in order."""
     if min(count, workers) <= 1:
         yield from map(work, range(count))

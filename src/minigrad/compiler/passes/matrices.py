@@ -47,8 +47,8 @@ def by_key(keys: Ints) -> Iterator[tuple[int, Ints]]:
 
 def _complete(left: Ints, right: Ints) -> list[tuple[Ints, Ints, Ints]]:
     """Find the complete components; the side that changes faster along the trace is the columns."""
-    left_firsts, left_ids = _interned(left)
-    right_firsts, right_ids = _interned(right)
+    left_firsts, left_ids = interned(left)
+    right_firsts, right_ids = interned(right)
     if min(len(left_firsts), len(right_firsts)) < 2:
         return []
     shared = (np.bincount(left_ids)[left_ids] > 1) & (np.bincount(right_ids)[right_ids] > 1)
@@ -99,7 +99,7 @@ def _is_shuffled(rows: Ints) -> bool:
     """Tell whether some rows have the same elements in another order."""
     mixed = rows.astype(np.uint64) * _weights(1)[0]
     sums = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
-    return len(distinct(sums)) < len(_interned(rows)[0])
+    return len(distinct(sums)) < len(interned(rows)[0])
 
 
 @cache
@@ -109,7 +109,7 @@ def _weights(count: int) -> Any:
     return rng.integers(1, 2**62, size=count, dtype=np.uint64) | np.uint64(1)
 
 
-def _interned(rows: Ints) -> tuple[Ints, Ints]:
+def interned(rows: Ints) -> tuple[Ints, Ints]:
     """Number the different rows of a table in order; return where each first stands, and all.
 
     Rows are compared by hash first, then with the row that had the same hash.

@@ -64,7 +64,7 @@ static size_t scratch_of(const Instruction *c)
     if (c->kind == MM) {
         const size_t m = (c->d0 + WIDEST) & ~(size_t)(WIDEST - 1);
         const size_t n = (c->d1 + WIDEST) & ~(size_t)(WIDEST - 1);
-        return (m + n) * c->d2 + m * n + 8 * WIDEST * WIDEST;
+        return (m + n) * c->d2 + m * n + (BLOCK_TERMS + 2 * WIDEST) * 4 * WIDEST;
     }
     if (c->kind == SUM || c->kind == DOT || c->kind == MAX || c->kind == ARGMAX)
         return 8 * (size_t)c->d2;

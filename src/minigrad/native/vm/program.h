@@ -24,7 +24,8 @@ enum {
     REF_WORDS = 6,  /* form base s0 s1 s2 index */
     MOST_REFS = 6,
     CHUNK = 512,    /* elements that are gathered at once */
-    WIDEST = 8      /* lanes of the widest vectors */
+    WIDEST = 8,     /* lanes of the widest vectors */
+    BLOCK_TERMS = 256 /* of a large product that are packed at once: 8 KiB and 16 to 64 */
 };
 
 typedef struct {

@@ -19,7 +19,9 @@ from .. import numpy as host
 from ..numpy import Array, Batch, Commit, Failed, Guards
 from .to_jax import Lowered
 
-__all__ = ["Commit", "Guards", "Prepared", "enable_x64", "prepare"]
+__all__ = ["Commit", "Guards", "Prepared", "batches_products", "enable_x64", "prepare"]
+
+batches_products = True  # rows of a batch become matrix products here, not in a program
 
 _CHUNK = 2**24  # numbers that a chunk of a batch may need: 128 MiB
 enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64

@@ -230,6 +230,8 @@ static void ISA(last_columns)(long count, long m, long terms, const double *a, l
     }
 }
 
+#include "large.h"
+
 static void ISA(mm)(const Instruction *c, double *v, double *scratch)
 {
     const int swap = c->swap;
@@ -246,7 +248,10 @@ static void ISA(mm)(const Instruction *c, double *v, double *scratch)
     }
     const double *tail = NULL;
     long tail_k = LANES;
-    if (rb->form != AFFINE || rb->s0 != 1) {
+    const int large = ISA(is_large)(ra, rb, m, n, terms);
+    if (large) {
+        /* packed later, a block at a time */
+    } else if (rb->form != AFFINE || rb->s0 != 1) {
         ISA(pack_transposed)(rb, v, 0, n, terms, scratch, width);
         b = scratch, bk = width;
         tail = b + whole, tail_k = width;
@@ -275,17 +280,24 @@ static void ISA(mm)(const Instruction *c, double *v, double *scratch)
     }
     double *out = direct ? v + ro->base : scratch;
     const long oi = direct ? (swap ? ro->s1 : ro->s0) : width;
-    for (long j = 0; j < whole;) {
-        const long left = (whole - j) / LANES, vectors = left < TILE_VECTORS ? left : TILE_VECTORS;
-        ISA(columns)((int)vectors, m, terms, a, ai, ak, b + j, bk, start ? start + j : NULL, si,
-                     out + j, oi);
-        j += vectors * LANES;
-    }
     const double *last = start ? start + whole : NULL;
-    if (whole < n && direct)
-        ISA(last_columns)(n - whole, m, terms, a, ai, ak, tail, tail_k, last, si, out + whole, oi);
-    else if (whole < n)
-        ISA(columns)(1, m, terms, a, ai, ak, tail, tail_k, last, si, out + whole, oi);
+    if (large) {
+        ISA(large)(m, n, terms, a, ai, ak, rb, v, start, si, out, oi, direct,
+                   scratch + (direct ? 0 : m * width));
+    } else {
+        for (long j = 0; j < whole;) {
+            const long left = (whole - j) / LANES;
+            const long vectors = left < TILE_VECTORS ? left : TILE_VECTORS;
+            ISA(columns)((int)vectors, m, terms, a, ai, ak, b + j, bk, start ? start + j : NULL,
+                         si, out + j, oi);
+            j += vectors * LANES;
+        }
+        if (whole < n && direct)
+            ISA(last_columns)(n - whole, m, terms, a, ai, ak, tail, tail_k, last, si, out + whole,
+                              oi);
+        else if (whole < n)
+            ISA(columns)(1, m, terms, a, ai, ak, tail, tail_k, last, si, out + whole, oi);
+    }
     if (!direct)
         ISA(store_grid)(ro, c, v, scratch, width);
 }
