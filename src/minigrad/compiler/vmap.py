@@ -29,6 +29,7 @@ from .callables import Made
 from .function import Compiled
 from .ir.program import NOT_FINITE
 from .machine import GuardFailed, Machine, NotFinite
+from .reuse import empty
 from .specialization import BY_ALL, FORWARD, Specialization
 from .tracing.proxies import EXACT
 
@@ -119,7 +120,7 @@ class _Batch:
         program = machine.program
         inputs = program.inputs - program.parameters if program.adjoints else 0
         # One large piece of memory comes in large pages, which are cheaper.
-        memory, used = np.empty(count * (len(program.results) + inputs)), 0
+        memory, used = empty(count * (len(program.results) + inputs)), 0
 
         def table(width: int) -> Any:
             nonlocal used
