@@ -3,7 +3,7 @@
 
    A row needs few of a program's numbers, and each costs as many stores as there are lanes. So words
    of programs that are not too long are gone over once more, one for each element:
-       `simplify`  adds to 0, factors 1 and -1, and copies of what does not change any more,
+       `simplify`  sums with 0, factors 1 and -1, and copies of what does not change any more,
        `drop`      what nobody reads,
        `squeeze`   numbers in the slots of others that are no longer needed, which are in the cache.
    Slots that the caller fills or reads stay where they are. */
@@ -111,14 +111,14 @@ static int adds(const LaneWord *w)
     return w->kind == LANE_VJP_ADD || w->kind >= LANE_ELEMENTWISE + ADD_TO;
 }
 
-/* The kind of word that stores what this one adds. */
-static int without_add(int kind)
+/* The kind of word that adds to 0 and stores; it is not a copy, as 0 + -0 is 0. */
+static int from_zero(int kind)
 {
     switch (kind) {
-    case LANE_VJP_ADD: return LANE_VJP;
-    case LANE_ELEMENTWISE + ADD_TO: return LANE_ELEMENTWISE + COPY;
-    case LANE_ELEMENTWISE + SUB_FROM: return LANE_ELEMENTWISE + NEG;
-    default: return LANE_ELEMENTWISE + MUL;
+    case LANE_ELEMENTWISE + ADD_TO: return LANE_ZERO_ADD;
+    case LANE_ELEMENTWISE + SUB_FROM: return LANE_ZERO_SUB;
+    case LANE_ELEMENTWISE + MUL_ADD_TO: return LANE_ZERO_MUL_ADD;
+    default: return kind;
     }
 }
 
@@ -164,9 +164,9 @@ static void simplify(Writer *w, Known *known, long size)
         for (int n = 1; n < word->refs; n++)
             if (known[slots[n]].copied >= 0)
                 slots[n] = known[slots[n]].copied;
-        if (adds(word) && is_number(out, 0.0))
-            word->kind = without_add(word->kind);
         drop_factor(word, known);
+        if (is_number(out, 0.0))
+            word->kind = from_zero(word->kind);
         const Known *from = &known[slots[1]];
         const int copy = word->kind == LANE_ELEMENTWISE + COPY;
         const int negative = word->kind == LANE_ELEMENTWISE + NEG;

@@ -96,8 +96,9 @@ typedef struct {
 
 enum {
     LANE_END, LANE_GENERAL, LANE_FILL, LANE_MAP, LANE_VJP, LANE_VJP_ADD,
-    LANE_MUL_ADD,    /* = c + a*b */
-    LANE_ELEMENTWISE /* and the operation */
+    LANE_MUL_ADD,                                    /* = c + a*b */
+    LANE_ZERO_ADD, LANE_ZERO_SUB, LANE_ZERO_MUL_ADD, /* = 0 + a, = 0 - a, = 0 + a*b */
+    LANE_ELEMENTWISE                                 /* and the operation */
 };
 
 typedef struct {

@@ -217,6 +217,9 @@ static int ISA(run_lanes)(const Plan *plan, const LaneWord *w, double *v, long l
         case LANE_ELEMENTWISE + SUB_FROM: EACH(AT(out) -= OF(a));
         case LANE_ELEMENTWISE + MUL_ADD_TO: EACH(AT(out) += OF(a) * OF(b));
         case LANE_MUL_ADD: EACH(AT(out) = OF(c) + OF(a) * OF(b));
+        case LANE_ZERO_ADD: EACH(AT(out) = 0.0 + OF(a));
+        case LANE_ZERO_SUB: EACH(AT(out) = 0.0 - OF(a));
+        case LANE_ZERO_MUL_ADD: EACH(AT(out) = 0.0 + OF(a) * OF(b));
         case LANE_FILL: ISA(splat)(out, w->number, n); break;
         case LANE_MAP: ISA(map)(w->op, n, out, a, b, c); break;
         case LANE_VJP:
