@@ -318,6 +318,66 @@ def test_short_instructions_keep_their_order(isa):
         np.testing.assert_array_equal(found, np.array(wanted))
 
 
+def scalar_code(seed, steps=40):
+    """Make a program with what lanes leave out: copies, factors 1, sums with 0, unread slots."""
+    draw = random.Random(seed)
+    inputs, size = 8, 32
+    work = range(inputs, size)
+    found = [Instruction("fill", (len(work),), Ref(inputs, 1, 1), (), number=0.0)]
+    for _ in range(steps):
+        n = draw.choice([1, 1, 1, 2, 3])
+        out = Ref(draw.randrange(inputs, size - n + 1), 1, 1)
+        apart = [s for s in range(size) if not out.base - n < s < out.base + n and s <= size - n]
+        a, b, c, d = (Ref(draw.choice(apart), 1, draw.choice([0, 1])) for _ in range(4))
+        stores = draw.random() < 0.5
+        found.append(
+            draw.choice(
+                [
+                    Instruction(
+                        "fill", (n,), out, (), number=draw.choice([0.0, 1.0, -1.0, -0.0, 3])
+                    ),
+                    Instruction("map", (n,), out, (a,), draw.choice(["neg", "stop_gradient"])),
+                    Instruction(
+                        "map", (n,), out, (a, b), draw.choice(["add", "sub", "mul", "div"])
+                    ),
+                    Instruction("dot", (n, 1), out, (a, b, c)),
+                    Instruction("sum", (n, 1), out, (a, b)),
+                    Instruction("add", (n, 1), out, (a,), stores=stores),
+                    Instruction("muladd", (n, 1), out, (a, b), stores=stores),
+                    Instruction(
+                        "vjp", (n,), out, (a, b, c, d), "sub", draw.choice([0, 1]), 0.0, stores
+                    ),
+                    Instruction(
+                        "vjp", (n,), out, (a, b, c, d), "div", draw.choice([0, 1]), 0.0, stores
+                    ),
+                ]
+            )
+        )
+    return Program(size, inputs, 0, np.zeros(0), tuple(found), (size - 1,))
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_lanes_leave_nothing_out_that_somebody_reads(isa):
+    count, looked_at = 70, (3, 69)  # a block of 64 and one that is not full
+    for seed in range(30):
+        program = scalar_code(seed)
+        draw, rng = random.Random(seed), np.random.default_rng(seed)
+        values = buffer_for(draw, program)
+        table = rng.choice([-1.0, 0.0, 0.5, 1.0, 3.0], (count, 6))
+        right = [[*table[row].tolist(), *values[6:].tolist()] for row in looked_at]
+        for one in right:
+            interpret(program, one)
+        read = draw.sample(range(program.size), draw.choice([1, 2, 5]))
+        prepared = native.prepare(program, isa)
+        # the second time others are read: the machine has to write its words again
+        for wanted in (read, [s for s in range(program.size) if s not in read]):
+            outs = [(slot, np.zeros(count)) for slot in wanted]
+            prepared.batch(values, Batch(count, [(0, table)], outs, [8], threads=1))
+            for row, one in zip(looked_at, right, strict=True):
+                found = [column[row] for _, column in outs]
+                np.testing.assert_array_equal(found, [one[slot] for slot in wanted], str(seed))
+
+
 @pytest.mark.parametrize("prepare", MACHINES)
 def test_batches_of_many_pieces(prepare):
     """Rows go to threads in pieces; progress is told, and the totals are those of all rows."""

@@ -15,11 +15,12 @@ says, and gives `ISA(map)` and `ISA(vjp)`, which switch over `Op.code`. Start at
 from __future__ import annotations
 
 from ..core.ops import Op
-from ..maths.symbols import Symbol, postorder, symbol_of
-from .c_rules import C_MATH, NEEDED, PATTERNS, c_name, is_test
+from ..maths.symbols import Symbol, SymbolMath, postorder, symbol_of
+from .c_rules import C_WORDS, NEEDED, PATTERNS, c_name, is_test
 from .elementwise import MAPS
 
 _OPERANDS = ("a", "b", "c")
+_VECTOR_MATH = SymbolMath(C_WORDS | {"exp_square"})
 _NUMBERS = ("g", "y", *_OPERANDS)  # what a formula may read; the arrays have capital letters
 
 
@@ -107,13 +108,13 @@ def _kernel(arrays: str, root: Symbol) -> str:
 
 
 def _value(op: Op) -> Symbol:
-    return symbol_of(op.value(C_MATH, *map(Symbol, _OPERANDS[: op.arity])))
+    return symbol_of(op.value(_VECTOR_MATH, *map(Symbol, _OPERANDS[: op.arity])))
 
 
 def _contribution(op: Op, which: int) -> Symbol:
     """What the operand `which` receives of the adjoint g."""
     g, y, *arguments = map(Symbol, ("g", "y", *_OPERANDS[: op.arity]))
-    slope = symbol_of(op.partials[which](C_MATH, y, *arguments))
+    slope = symbol_of(op.partials[which](_VECTOR_MATH, y, *arguments))
     if slope.word == 1.0:
         return g
     return -g if slope.word == -1.0 else g * slope

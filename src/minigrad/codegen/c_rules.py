@@ -36,7 +36,8 @@ _TESTS = {
     "or_": "({} || {})",
 }
 PATTERNS = _OPERATORS | _TESTS  # of words that are not functions
-C_MATH = SymbolMath({*dir(math), *_SPELLING, *PATTERNS})
+C_WORDS = frozenset({*dir(math), *_SPELLING, *PATTERNS})
+C_MATH = SymbolMath(C_WORDS)
 
 
 def is_test(symbol: Symbol) -> bool:

@@ -26,6 +26,7 @@ from .backends.numpy import Batch
 from .ir.program import NOT_FINITE
 from .machine import GuardFailed, Machine, NotFinite
 from .passes.widen import Rows
+from .reuse import empty
 from .specialization import BY_ALL, FORWARD, Purpose, Specialization
 from .tracing.proxies import EXACT
 
@@ -129,7 +130,7 @@ class _Columns:
         count, results = given.count, len(spec.program.results)
         widths = sum([width for width, differs in given.arguments if differs]) if with_grad else 0
         # One large piece of memory comes in large pages, which are cheaper.
-        memory, used = np.empty(count * (results + widths)), 0
+        memory, used = empty(count * (results + widths)), 0
 
         def table(width: int) -> Any:
             nonlocal used

@@ -38,6 +38,7 @@ missing = (
 )
 
 _CACHE = 200_000  # bytes of a block of lanes that stay near the processor
+_LANES = 32, 64  # at least, at most: what is in use then fits into the nearest cache
 _PIECE = 1_000_000  # numbers that a thread computes at once: small, as cores may be busy
 _vm = native_machine()
 
@@ -91,7 +92,7 @@ class Prepared:
         chosen = np.ascontiguousarray(sums, dtype=np.int64)
         pair = None if guards is None else (guards.slots, guards.numbers)
         size = max(1, self.program.size)
-        lanes = max(32, min(256, _CACHE // (8 * size) // 8 * 8))
+        lanes = max(_LANES[0], min(_LANES[1], _CACHE // (8 * size) // 8 * 8))
         together = lanes * max(1, _PIECE // (size * lanes))
         starts = range(0, count, together)
         totals = np.zeros((len(starts), len(chosen)))

@@ -64,7 +64,65 @@ typedef struct {
     Columns columns, outputs;
     long start, stop, lanes;
     Slots sums, guards;
+    Lanes *words;
 } Job;
+
+/* ---- words for lanes: kept for the next batch that reads the same slots ---- */
+
+void leave_lanes(Lanes *lanes)
+{
+    if (!lanes || --lanes->users)
+        return;
+    free(lanes->words);
+    free(lanes->uses);
+    PyMem_Free(lanes);
+}
+
+static unsigned char *uses_of(const Machine *machine, const Job *job)
+{
+    unsigned char *uses = calloc(machine->plan.size + 1, 1);
+    if (!uses)
+        return NULL;
+    for (int output = 0; output < 2; output++) {
+        const Columns *columns = output ? &job->outputs : &job->columns;
+        for (Py_ssize_t k = 0; k < columns->count; k++)
+            for (long j = 0; j < columns->at[k].width; j++)
+                uses[columns->at[k].slot + j] |= output ? READS : FILLS;
+    }
+    for (long k = 0; k < job->sums.count; k++)
+        uses[job->sums.slots[k]] |= READS;
+    for (long k = 0; k < job->guards.count; k++)
+        uses[job->guards.slots[k]] |= READS;
+    for (long k = 0; k < machine->finite_count; k++)
+        for (int64_t s = machine->finite[2 * k]; s < machine->finite[2 * k + 1]; s++)
+            uses[s] |= READS;
+    return uses;
+}
+
+static Lanes *lanes_for(Machine *machine, const Job *job)
+{
+    unsigned char *uses = uses_of(machine, job);
+    Lanes *found = machine->lanes;
+    if (!uses || !found || memcmp(uses, found->uses, machine->plan.size)) {
+        LaneWord *words = uses ? write_lanes(&machine->plan, uses) : NULL;
+        found = words ? PyMem_Calloc(1, sizeof(Lanes)) : NULL;
+        if (!found) {
+            free(uses);
+            free(words);
+            PyErr_NoMemory();
+            return NULL;
+        }
+        *found = (Lanes){1, words, uses};
+        leave_lanes(machine->lanes);
+        machine->lanes = found;
+    } else {
+        free(uses);
+    }
+    found->users++;
+    return found;
+}
+
+/* ---- a run ---- */
 
 /* Bring rows in, one lane each; lanes behind the last row repeat it. */
 static void fill_lanes(const Job *job, double *block, long row, long rows)
@@ -76,8 +134,11 @@ static void fill_lanes(const Job *job, double *block, long row, long rows)
         for (long j = 0; j < c->width; j++) {
             double *to = block + (c->slot + j) * lanes;
             const char *p = from + j * c->by_column;
-            for (long e = 0; e < rows; e++)
-                to[e] = *(const double *)(p + e * c->by_row);
+            if (c->by_row == sizeof(double))
+                memcpy(to, p, rows * sizeof(double));
+            else
+                for (long e = 0; e < rows; e++)
+                    to[e] = *(const double *)(p + e * c->by_row);
             for (long e = rows; e < lanes; e++)
                 to[e] = to[rows - 1];
         }
@@ -93,8 +154,11 @@ static void read_lanes(const Job *job, const double *block, long row, long rows)
         for (long j = 0; j < c->width; j++) {
             const double *from = block + (c->slot + j) * lanes;
             char *p = to + j * c->by_column;
-            for (long e = 0; e < rows; e++)
-                *(double *)(p + e * c->by_row) = from[e];
+            if (c->by_row == sizeof(double))
+                memcpy(p, from, rows * sizeof(double));
+            else
+                for (long e = 0; e < rows; e++)
+                    *(double *)(p + e * c->by_row) = from[e];
         }
     }
     for (long k = 0; k < job->sums.count; k++) {
@@ -123,7 +187,8 @@ static int run_job(const Machine *machine, const Job *job, const double *values,
     for (*row = job->start; *row < job->stop; *row += lanes) {
         const long rows = job->stop - *row < lanes ? job->stop - *row : lanes;
         fill_lanes(job, block, *row, rows);
-        if (machine->isa->run_lanes(&machine->plan, block, lanes, scratch, fault) < 0)
+        if (machine->isa->run_lanes(&machine->plan, job->words->words, block, lanes, scratch,
+                                    fault) < 0)
             return -1;
         for (long e = 0; e < rows && job->guards.count; e++)
             if ((*guard = failed_guard(&job->guards, block, lanes, e)) >= 0) {
@@ -189,8 +254,10 @@ PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (!get_columns(args[4], &job.columns, job.stop, size, 0)
         && !get_columns(args[5], &job.outputs, job.stop, size, 1)
         && !get_slots(args[6], args[7], 1, &job.sums, size, "batch: sums")
-        && !get_guards(args[8], &job.guards, size))
+        && !get_guards(args[8], &job.guards, size)
+        && (job.words = lanes_for(machine, &job)))
         result = do_job(machine, &job, view.buf);
+    leave_lanes(job.words);
     release_slots(&job.guards);
     release_slots(&job.sums);
     release_columns(&job.outputs);

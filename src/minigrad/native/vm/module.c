@@ -39,6 +39,7 @@ static void machine_free(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     free(machine->plan.instructions);
     free(machine->plan.stream.words);
+    leave_lanes(machine->lanes);
     free(machine->plan.pool);
     free(machine->scratch);
     free(machine->finite);

@@ -90,6 +90,27 @@ typedef struct {
     size_t latest; /* where the latest instruction starts */
 } Stream;
 
+/* The form that a run on many rows reads, where slot s is the `lanes` numbers from s*lanes on. A word
+   is a loop over the lanes of n slots of each operand, the result first; or LANE_GENERAL and the
+   place of an instruction. lanes.c writes them when a program first gets rows, isa/lanes.h runs
+   them. */
+
+enum {
+    LANE_END, LANE_GENERAL, LANE_FILL, LANE_MAP, LANE_VJP, LANE_VJP_ADD,
+    LANE_MUL_ADD,                                    /* = c + a*b */
+    LANE_ZERO_ADD, LANE_ZERO_SUB, LANE_ZERO_MUL_ADD, /* = 0 + a, = 0 - a, = 0 + a*b */
+    LANE_ELEMENTWISE                                 /* and the operation */
+};
+
+typedef struct {
+    int32_t kind, op; /* of VJP, `which` stands above 16 bits */
+    int32_t n, refs, slots[MOST_REFS];
+    double number; /* of FILL */
+} LaneWord;
+
+/* What the caller does with a slot, before a run and after it. */
+enum { FILLS = 1, READS = 2 };
+
 typedef struct {
     long count;
     Instruction *instructions;
@@ -123,5 +144,17 @@ int arity_of(int64_t op);
 
 /* Write the stream of a program; -1 if there is no memory. */
 int write_stream(Stream *s, const Instruction *instructions, long count);
+
+/* Write its words for lanes, for a caller who uses slots in this way; NULL if there is no memory. */
+LaneWord *write_lanes(const Plan *plan, const unsigned char *uses);
+
+/* Where element (i0, i1, i2) of an operand lies. */
+static inline long slot_of(const Ref *r, const Instruction *c, long i0, long i1, long i2)
+{
+    const long row = i0 * c->d1 + i1;
+    if (r->form == CELLS)
+        return r->base + r->index[row * c->d2 + i2];
+    return r->base + i2 * r->s2 + (r->form == ROWS ? r->index[row] : i0 * r->s0 + i1 * r->s1);
+}
 
 #endif

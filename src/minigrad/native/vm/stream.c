@@ -27,11 +27,8 @@ static int32_t *more_words(Stream *s, size_t count)
 
 static int32_t slot_at(const Instruction *c, const Ref *r, long e)
 {
-    const long i2 = e % c->d2, row = e / c->d2;
-    if (r->form == CELLS)
-        return (int32_t)(r->base + r->index[e]);
-    const long start = r->form == ROWS ? r->index[row] : row / c->d1 * r->s0 + row % c->d1 * r->s1;
-    return (int32_t)(r->base + start + i2 * r->s2);
+    const long row = e / c->d2;
+    return (int32_t)slot_of(r, c, row / c->d1, row % c->d1, e % c->d2);
 }
 
 static int is_contiguous(const Instruction *c, const Ref *r, long n)

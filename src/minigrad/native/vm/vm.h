@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     const char *name;
     int (*run)(const Plan *, double *, double *, Fault *);
-    int (*run_lanes)(const Plan *, double *, long, double *, Fault *);
+    int (*run_lanes)(const Plan *, const LaneWord *, double *, long, double *, Fault *);
     void (*formula)(const Formula *, long, double *const *, const double *);
     int (*all_finite)(long, const double *);
 } Isa;
@@ -38,9 +38,18 @@ int loop_of(const char *text);
 
 /* ---- machines: module.c ---- */
 
+/* A program written out for lanes; several runs may share it. Counted under the global lock. */
+typedef struct {
+    long users;
+    LaneWord *words;
+    unsigned char *uses; /* what slots are used for; see program.h */
+} Lanes;
+void leave_lanes(Lanes *lanes); /* by one of its users; NULL is fine. Of batch.c */
+
 typedef struct {
     PyObject_HEAD
     Plan plan;
+    Lanes *lanes; /* of the latest batch */
     const Isa *isa;
     double *scratch; /* of one run; a second run at the same time makes its own */
     int busy;        /* runs that have released the global lock */

@@ -7,46 +7,6 @@ static ALWAYS double *ISA(lane)(const Ref *r, const Instruction *c, double *v, l
     return v + ISA(cell)(r, c, i0, i1, i2) * lanes;
 }
 
-static void ISA(lanes_elementwise)(const Instruction *c, double *v, long lanes)
-{
-    int contiguous = 1;
-    for (int k = 0; k < c->refs; k++)
-        contiguous &= c->r[k].form != CELLS && (c->r[k].s2 == 1 || c->d2 == 1);
-    const long turns = contiguous ? 1 : c->d2, n = contiguous ? c->d2 * lanes : lanes;
-    for (long i0 = 0; i0 < c->d0; i0++)
-        for (long i1 = 0; i1 < c->d1; i1++)
-            for (long i2 = 0; i2 < turns; i2++) {
-                double *out = ISA(lane)(&c->r[0], c, v, lanes, i0, i1, i2);
-                if (c->kind == FILL) {
-                    ISA(splat)(out, c->number, n);
-                    continue;
-                }
-                ISA(elementwise_flat)(c->op, n, out, ISA(lane)(&c->r[1], c, v, lanes, i0, i1, i2),
-                                      ISA(lane)(&c->r[c->refs - 1], c, v, lanes, i0, i1, i2));
-            }
-}
-
-static void ISA(lanes_kernel)(const Instruction *c, double *v, long lanes, double *scratch)
-{
-    const int adds = c->kind == VJP && !(c->flags & STORES);
-    int flat = !adds;
-    for (int k = 0; k < c->refs; k++)
-        flat &= c->r[k].flat;
-    const long l0 = flat ? 1 : c->d0, l1 = flat ? 1 : c->d1, l2 = flat ? 1 : c->d2;
-    const long n = flat ? c->d0 * c->d1 * c->d2 * lanes : lanes;
-    for (long i0 = 0; i0 < l0; i0++)
-        for (long i1 = 0; i1 < l1; i1++)
-            for (long i2 = 0; i2 < l2; i2++) {
-                const double *p[MOST_REFS];
-                for (int k = 1; k < MOST_REFS; k++)
-                    p[k] = ISA(lane)(&c->r[k < c->refs ? k : 1], c, v, lanes, i0, i1, i2);
-                double *out = ISA(lane)(&c->r[0], c, v, lanes, i0, i1, i2);
-                ISA(call)(c, n, adds ? scratch : out, p);
-                if (adds)
-                    ISA(add_to)(out, scratch, n);
-            }
-}
-
 /* Where term t of a factor lies: `terms` apart by `stride`, or one by one in `index`. */
 typedef struct {
     const double *first;
@@ -214,24 +174,70 @@ static ALWAYS int ISA(lanes_indexed)(const Instruction *c, double *v, const long
     return 0;
 }
 
-static int ISA(run_lanes)(const Plan *plan, double *v, long lanes, double *scratch, Fault *fault)
+/* What has more to do for an element than a word can say. */
+static __attribute__((noinline)) int ISA(lanes_general)(const Instruction *c, double *v, long lanes,
+                                                        double *scratch, Fault *fault)
 {
-    for (long k = 0; k < plan->count; k++) {
-        const Instruction *c = &plan->instructions[k];
-        switch (c->kind) {
-        case ELEMENTWISE:
-        case FILL: ISA(lanes_elementwise)(c, v, lanes); break;
-        case MAP:
-        case VJP: ISA(lanes_kernel)(c, v, lanes, scratch); break;
-        case SUM:
-        case DOT: ISA(lanes_total)(c, v, lanes); break;
-        case MM: ISA(lanes_mm)(c, v, lanes); break;
-        case MAX:
-        case ARGMAX: ISA(lanes_largest)(c, v, lanes, scratch); break;
-        default:
-            if (ISA(lanes_indexed)(c, v, lanes, fault) < 0)
-                return -1;
-        }
+    switch (c->kind) {
+    case SUM:
+    case DOT: ISA(lanes_total)(c, v, lanes); break;
+    case MM: ISA(lanes_mm)(c, v, lanes); break;
+    case MAX:
+    case ARGMAX: ISA(lanes_largest)(c, v, lanes, scratch); break;
+    default: return ISA(lanes_indexed)(c, v, lanes, fault);
     }
     return 0;
 }
+
+/* Lanes are a multiple of 8, so that there are always whole vectors. */
+#define EACH(STATEMENT)                                                    \
+    do {                                                                   \
+        typedef ISA(vec) T;                                                \
+        for (long to = 0; to < n; to += 8)                                 \
+            for (long e = to; e < to + 8; e += LANES)                      \
+                STATEMENT;                                                 \
+    } while (0);                                                           \
+    break
+
+static int ISA(run_lanes)(const Plan *plan, const LaneWord *w, double *v, long lanes,
+                          double *scratch, Fault *fault)
+{
+    for (;; w++) {
+        double *out = v + w->slots[0] * lanes;
+        const double *a = v + w->slots[1] * lanes, *b = v + w->slots[2] * lanes;
+        const double *c = v + w->slots[3] * lanes;
+        const long n = w->n * lanes;
+        switch (w->kind) {
+        case LANE_ELEMENTWISE + COPY: EACH(AT(out) = OF(a));
+        case LANE_ELEMENTWISE + NEG: EACH(AT(out) = -OF(a));
+        case LANE_ELEMENTWISE + ADD: EACH(AT(out) = OF(a) + OF(b));
+        case LANE_ELEMENTWISE + SUB: EACH(AT(out) = OF(a) - OF(b));
+        case LANE_ELEMENTWISE + MUL: EACH(AT(out) = OF(a) * OF(b));
+        case LANE_ELEMENTWISE + ADD_TO: EACH(AT(out) += OF(a));
+        case LANE_ELEMENTWISE + SUB_FROM: EACH(AT(out) -= OF(a));
+        case LANE_ELEMENTWISE + MUL_ADD_TO: EACH(AT(out) += OF(a) * OF(b));
+        case LANE_MUL_ADD: EACH(AT(out) = OF(c) + OF(a) * OF(b));
+        case LANE_ZERO_ADD: EACH(AT(out) = 0.0 + OF(a));
+        case LANE_ZERO_SUB: EACH(AT(out) = 0.0 - OF(a));
+        case LANE_ZERO_MUL_ADD: EACH(AT(out) = 0.0 + OF(a) * OF(b));
+        case LANE_FILL: ISA(splat)(out, w->number, n); break;
+        case LANE_MAP: ISA(map)(w->op, n, out, a, b, c); break;
+        case LANE_VJP:
+        case LANE_VJP_ADD: {
+            const int adds = w->kind == LANE_VJP_ADD;
+            ISA(vjp)(w->op & 0xffff, w->op >> 16, n, adds ? scratch : out, a, b, c,
+                     v + w->slots[4] * lanes, v + w->slots[5] * lanes);
+            if (adds)
+                ISA(add_to)(out, scratch, n);
+            break;
+        }
+        case LANE_GENERAL:
+            if (ISA(lanes_general)(&plan->instructions[w->op], v, lanes, scratch, fault) < 0)
+                return -1;
+            break;
+        default: return 0; /* LANE_END */
+        }
+    }
+}
+
+#undef EACH

@@ -46,7 +46,14 @@ typedef double W __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 #define SELECT(mask, a, b) ISA(select)(mask, a, b)
 #define FMA(a, b, c) ISA(fma)(a, b, c)
 
-INLINE V ISA(select)(M mask, V a, V b) { return (V)((mask & (M)a) | (~mask & (M)b)); }
+INLINE V ISA(select)(M mask, V a, V b)
+{
+#if defined(__x86_64__) && LANES == 4
+    return (V)_mm256_blendv_pd((__m256d)b, (__m256d)a, (__m256d)mask);
+#else
+    return (V)((mask & (M)a) | (~mask & (M)b));
+#endif
+}
 
 /* Whether some lane is not set, which the compiler is to take for unlikely. */
 INLINE int ISA(misses)(M mask)
@@ -90,9 +97,27 @@ INLINE V ISA(fabs)(V x) { return (V)((M)x & 0x7fffffffffffffffLL); }
 /* y >= 0 with the sign of x. */
 INLINE V ISA(signed)(V y, V x) { return (V)((M)y | ((M)x & ~0x7fffffffffffffffLL)); }
 
-INLINE V ISA(at_most)(V x, double limit) /* nan stays nan */
+/* Nan stays nan: of a nan and a number, these instructions take the second. */
+INLINE V ISA(at_most)(V x, double limit)
 {
+#if defined(__x86_64__) && LANES == 8
+    return (V)_mm512_min_pd((__m512d)SPLAT(limit), (__m512d)x);
+#elif defined(__x86_64__) && LANES == 4
+    return (V)_mm256_min_pd((__m256d)SPLAT(limit), (__m256d)x);
+#else
     return SELECT((M)(x > SPLAT(limit)), SPLAT(limit), x);
+#endif
+}
+
+INLINE V ISA(at_least)(V x, double limit)
+{
+#if defined(__x86_64__) && LANES == 8
+    return (V)_mm512_max_pd((__m512d)SPLAT(limit), (__m512d)x);
+#elif defined(__x86_64__) && LANES == 4
+    return (V)_mm256_max_pd((__m256d)SPLAT(limit), (__m256d)x);
+#else
+    return SELECT((M)(x < SPLAT(limit)), SPLAT(limit), x);
+#endif
 }
 
 /* Even and odd powers apart: two chains of half the length. */
@@ -145,8 +170,12 @@ INLINE V ISA(power_of_2)(M k) { return (V)((k + 1023) << 52); }
 /* y * 2^k for |k| <= 2040: in two steps, as 2^k may be no double where the product is one. */
 INLINE V ISA(scale)(V y, M k)
 {
+#if defined(__x86_64__) && LANES == 8
+    return (V)_mm512_scalef_pd((__m512d)y, _mm512_cvtepi64_pd((__m512i)k));
+#else
     const M half = (M)((U)(k + 2048) >> 1) - 1024;
     return (y * ISA(power_of_2)(half)) * ISA(power_of_2)(k - half);
+#endif
 }
 
 /* Return k, and r + rest = x - k * log(2) with |r| <= log(2)/2. */
@@ -162,7 +191,7 @@ INLINE M ISA(reduce)(V x, V *r, V *rest)
 INLINE V ISA(exp)(V x)
 {
     x = ISA(at_most)(x, 710.0);
-    x = SELECT((M)(x < SPLAT(-746.0)), SPLAT(-746.0), x);
+    x = ISA(at_least)(x, -746.0);
     V r, rest;
     const M k = ISA(reduce)(x, &r, &rest);
     return ISA(scale)(1.0 + FMA(r * r, POLY(EXP_TAIL, r), r), k);
@@ -179,6 +208,16 @@ INLINE M ISA(exp_parts)(V x, V x_rest, V *y, V *rest)
     return k;
 }
 
+/* exp(c * x * x) for c = -1 or -1/2, with what the rounded square leaves out; 0 from 40 on. */
+INLINE V ISA(exp_square)(V c, V x)
+{
+    const V size = ISA(at_most)(ISA(fabs)(x), 40.0), square = size * size;
+    const V beyond = ISA(remainder)(square, size, size);
+    V y, rest;
+    const M k = ISA(exp_parts)(ISA(at_least)(c * square, -800.0), -c * beyond, &y, &rest);
+    return ISA(scale)(y + rest, k);
+}
+
 /* y + rest = expm1(x) / 2, for -38 <= x <= 710: halved, as 2^k itself may overflow. */
 INLINE void ISA(expm1_parts)(V x, V *y, V *rest)
 {
@@ -192,9 +231,8 @@ INLINE void ISA(expm1_parts)(V x, V *y, V *rest)
 
 INLINE V ISA(expm1)(V x)
 {
-    V y, rest, within = ISA(at_most)(x, 710.0);
-    within = SELECT((M)(within < SPLAT(-38.0)), SPLAT(-38.0), within);
-    ISA(expm1_parts)(within, &y, &rest);
+    V y, rest;
+    ISA(expm1_parts)(ISA(at_least)(ISA(at_most)(x, 710.0), -38.0), &y, &rest);
     return SELECT((M)(ISA(fabs)(x) < SPLAT(0x1p-54)), x, 2.0 * (y + rest));
 }
 
