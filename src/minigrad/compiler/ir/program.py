@@ -10,8 +10,9 @@ pass; `printing` prints a program for people.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -100,7 +101,7 @@ class Program:
     inputs: int  # the first slots: what the function closes over, then its arguments
     parameters: int  # how many of them it closes over
     constants: np.ndarray[Any, np.dtype[np.float64]]  # in the slots behind the inputs
-    instructions: tuple[Instruction, ...]
+    instructions: Sequence[Instruction]  # a tuple, or `Later`
     results: tuple[int, ...]  # slots
     guards: tuple[Guard, ...] = ()
     adjoints: int = 0  # after `grad`: how far behind a slot its adjoint lies
@@ -130,6 +131,38 @@ class Program:
                     found.update(b"" if index is None else index.tobytes())
         found.update(repr((self.results, [guard.at for guard in self.guards])).encode())
         return found.hexdigest()
+
+
+class Later(Sequence[Instruction]):
+    """Instructions that are made when somebody looks at them.
+
+    A program from disk has the machine's words, and nobody runs anything else.
+    """
+
+    def __init__(self, count: int, make: Callable[[], Sequence[Instruction]]) -> None:
+        self._count, self._make = count, make
+        self._made: tuple[Instruction, ...] | None = None
+
+    def _all(self) -> tuple[Instruction, ...]:
+        if self._made is None:
+            made = tuple(self._make())
+            if len(made) != self._count:
+                raise RuntimeError(
+                    f"a program from disk has {self._count} instructions, and {len(made)} are "
+                    "made of its trace. Empty the cache, minigrad cache --clear, and report it."
+                )
+            self._made, self._make = made, tuple  # with what it held on to
+        return self._made
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Instruction: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Instruction, ...]: ...
+    def __getitem__(self, at: Any) -> Any:
+        return self._all()[at]
 
 
 class Builder:

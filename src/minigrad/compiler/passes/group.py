@@ -14,6 +14,7 @@ second use are not drawn into sums: both would tear matrix products apart.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.elementwise import MAPS
+from ...core.turns import forked
 from ..ir.kinds import KINDS
 from ..ir.program import Instruction, Program
 from ..ir.refs import Ref, ref_of
@@ -29,18 +31,20 @@ from ..tracing.tape import CONSTANT, MAX, TAKE, Entries, Guard, Tape
 from .matrices import Ints, by_key, matrix_products
 
 _NAMES = {op.code: op.name for op in MAPS.values()}
+_lock = forked(threading.RLock())  # two threads may ask for different programs of one tape
 
 
 def group(tape: Tape, as_written: bool = False) -> Program:
     """Return the program of a tape; `as_written`, every sum in its own order, and no matrices."""
     ends = [*tape.results, *(guard.at for guard in tape.guards)]
     entries = tape.entries
-    if tape.operands is None:
-        tape.operands = tuple(np.array(table, copy=True) for table in _operands(entries))
-    else:  # a program was made of it before, which has redirected some
-        for table, written in zip(_operands(entries), tape.operands, strict=True):
-            table[: len(written)] = written
-    return _laid_out(tape, canonical(entries, ends, as_written), as_written)
+    with _lock:
+        if tape.operands is None:
+            tape.operands = tuple(np.array(table, copy=True) for table in _operands(entries))
+        else:  # a program was made of it before, which has redirected some
+            for table, written in zip(_operands(entries), tape.operands, strict=True):
+                table[: len(written)] = written
+        return _laid_out(tape, canonical(entries, ends, as_written), as_written)
 
 
 def _operands(entries: Entries) -> tuple[Any, Any]:
