@@ -21,6 +21,7 @@ file stays open: forks and threads have nothing to share here.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -28,7 +29,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-LIMIT = 256 * 2**20  # bytes of all files: thousands of programs of a small GPT
+LIMIT = 250_000_000  # bytes of all files: thousands of programs of a small GPT
 LARGEST = LIMIT // 4  # of one file: a larger one would push most of the others out
 _KEPT = 0.75  # of the limit is left after a removal, so that the next is not due at once
 _LOOKED_AT = LIMIT // 256  # a file larger than this has the folder looked through for what is old
@@ -49,7 +50,7 @@ class Survey(NamedTuple):
     folder: str | None  # None: nothing is kept
     problem: str  # why nothing can be kept, if so
     files: int
-    size: int  # bytes
+    size: int  # of all of them, in bytes
     limit: int
 
 
@@ -141,7 +142,7 @@ def _opened(create: bool) -> Iterator[int]:
     """Open the folder, which has to be ours alone; an OSError says why there is none."""
     path = folder()
     if path is None:
-        raise FileNotFoundError("nothing is to be kept")
+        raise FileNotFoundError(errno.ENOENT, "nothing is to be kept")
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         inside = os.open(path, flags)
@@ -155,9 +156,10 @@ def _opened(create: bool) -> Iterator[int]:
     try:
         status = os.fstat(inside)
         if status.st_uid != os.geteuid():
-            raise PermissionError(0, "it belongs to another user")
+            raise PermissionError(errno.EPERM, "it belongs to another user", path)
         if stat.S_IMODE(status.st_mode) & 0o077:
-            raise PermissionError(0, "others may enter it; make it private: chmod 700")
+            what = "others may enter it; make it private with chmod 700"
+            raise PermissionError(errno.EPERM, what, path)
         yield inside
     finally:
         os.close(inside)
