@@ -28,7 +28,8 @@ from ..core import store
 from ..core.native_or_pure import native_machine
 from ..version import __version__
 from .backends.encode import Bytecode
-from .ir.program import Instruction, Later, Program
+from .ir.instructions import Instruction, Later
+from .ir.program import Program
 from .ir.refs import MOST_SLOTS
 from .tracing.tape import Tape
 
