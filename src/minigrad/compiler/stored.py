@@ -168,7 +168,8 @@ class Stored:
         guards = [guard.at for guard in program.guards]
         lists = [_ints(x) for x in (head, program.results, guards)]
         content = [*lists, code.words, code.pool, code.numbers]
-        store.keep(self._key(what, places), _packed(content))
+        if sum(array.nbytes for array in content) < store.LARGEST:  # else no copy is made of it
+            store.keep(self._key(what, places), _packed(content))
 
     def code(
         self, what: str, places: Sequence[int], of: Program, make: Make

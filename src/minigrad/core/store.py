@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 LIMIT = 250_000_000  # bytes of all files: thousands of programs of a small GPT
-LARGEST = LIMIT // 4  # of one file: a larger one would push most of the others out
+LARGEST = LIMIT // 8  # of one file: a larger one would push too many of the others out
 _KEPT = 0.75  # of the limit is left after a removal, so that the next is not due at once
 _LOOKED_AT = LIMIT // 256  # a file larger than this has the folder looked through for what is old
 _ABANDONED = 3600.0  # seconds after which a file that was never renamed has no writer any more

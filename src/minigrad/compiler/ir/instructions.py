@@ -141,12 +141,12 @@ class Run:
         read = before[args] | (when[args] < rows[:, None]) | (args < 0)
         changed = before[out] | (when[out] < rows)
         when[new] = NEVER
+        if not is_fresh:
+            return "it overwrites what was written before"
         if not read.all():
             return "an operand is read before it is written"
         if not changed[adds].all():
             return "it adds to what was never written"
-        if not is_fresh:
-            return "it overwrites what was written before"
         before[new] = True
         return ""
 

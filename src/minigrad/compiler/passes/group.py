@@ -4,6 +4,7 @@
                         products in them become dots; every entry gets a level, one above its
                         highest operand
 2. `_groups`            entries of one level and one operation become one instruction
+                        (`_add_runs`: where there is one entry of each for many levels, a run)
 3. `matrix_products`    among dots: those that share operands in a complete bipartite pattern
 4. `_laid_out`          every group gets a range of slots, every operand a `Ref`: strides if its
                         slots follow a pattern, else an index array
@@ -314,22 +315,18 @@ def _add_runs(
     """
     in_maps, in_sums, in_dots = (thin[level[at]] for at in (maps, sums.roots, dots.roots))
     code, first, second = tables
-    outs = maps[in_maps]
-    pieces = [(outs, MAP, code[outs], [first[outs], second[outs]], code[outs])]
-    some = sums.part(in_sums)
-    terms = some.columns[0]
-    pair = [terms[some.begins], terms[some.begins + 1]] if len(some.roots) else [some.roots] * 2
-    add = np.full(len(some.roots), MAPS["add"].code)
-    pieces.append((some.roots, MAP, add, pair, 256 + 0 * add))
-    some = dots.part(in_dots)
-    factors = [column[some.begins] for column in some.columns] if len(some.roots) else pair[:0]
-    factors = [*factors, some.starts] if len(some.roots) else [some.roots]
-    none = np.full(len(some.roots), -1)
-    pieces.append((some.roots, DOT, none, factors, 257 + (some.starts >= 0)))
-    rows = _Rows(
-        *(np.concatenate(column) for column in zip(*map(_rows_of, pieces), strict=True))
-    )
-    order = np.argsort(level[rows.outs] * 512 + np.concatenate([p[4] for p in pieces]))
+    outs, pairs, products = maps[in_maps], sums.part(in_sums), dots.part(in_dots)
+    (terms,), begins = pairs.columns, pairs.begins
+    factors = [column[products.begins] for column in products.columns]
+    # Results, kind, operation, operands, and which of a level comes first.
+    pieces: list[tuple[Ints, int, Any, list[Ints], Any]] = [
+        (outs, MAP, code[outs], [first[outs], second[outs]], code[outs]),
+        (pairs.roots, MAP, MAPS["add"].code, [terms[begins], terms[begins + 1]], 256),
+        (products.roots, DOT, -1, [*factors, products.starts], 257 + (products.starts >= 0)),
+    ]
+    rows = _Rows(*map(np.concatenate, zip(*map(_rows_of, pieces), strict=True)))
+    ranks = np.concatenate([np.broadcast_to(rank, len(outs)) for outs, *_, rank in pieces])
+    order = np.argsort(level[rows.outs] * 512 + ranks)
     at = level[rows.outs[order]]
     starts = np.flatnonzero(thin & ~np.concatenate([[False], thin[:-1]]))
     bounds = [*np.searchsorted(at, starts).tolist(), len(order)]
@@ -341,12 +338,12 @@ def _add_runs(
     return maps[~in_maps], sums.part(~in_sums), dots.part(~in_dots)
 
 
-def _rows_of(piece: Any) -> tuple[Ints, Ints, Ints, Ints]:
+def _rows_of(piece: tuple[Ints, int, Any, list[Ints], Any]) -> tuple[Ints, Ints, Ints, Ints]:
     outs, kind, op, columns, _ = piece
     operands = np.full((len(outs), OPERANDS), -1, dtype=np.int64)
     for k, column in enumerate(columns):
         operands[:, k] = column
-    return np.full(len(outs), kind), op, outs, operands
+    return np.full(len(outs), kind), np.broadcast_to(op, len(outs)), outs, operands
 
 
 # ---- slots ---------------------------------------------------------------------------------------
