@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TraceError
+from ..tracing.tape import SMALLER
 
 Indices = np.ndarray[Any, np.dtype[np.int32]]
 Slots = np.ndarray[Any, np.dtype[np.int64]]
@@ -24,8 +25,7 @@ def check_size(size: int) -> None:
     if size > MOST_SLOTS:
         raise TraceError(
             f"a program of more than {MOST_SLOTS:,} slots cannot be compiled, and this one has "
-            f"{size:,}, adjoints included. Compile a part of the function (one layer, one example) "
-            "and call it several times."
+            f"{size:,}, adjoints included. {SMALLER}"
         )
 
 
