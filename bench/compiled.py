@@ -540,7 +540,7 @@ def claims(results):
 
 STEP_COLUMNS = ("peer", "min", "median", "ratio", "ready, s", "difference")
 TRAINING_COLUMNS = ("peer", "seconds", "× minigrad", "difference", "")
-LARGE_COLUMNS = ("model", "nodes", "ready, s", "MB", "step, ms", "jax: s", "ms", "difference")
+LARGE_COLUMNS = ("model", "nodes, M", "s", "MB", "ms", "jax s", "jax ms", "diff.")
 AGAIN_COLUMNS = ("programs on disk, CPU ms", "first run", "second run")
 AGAIN_NAMES = {"small": "a small program", "lengths": "twelve lengths of names"}
 GROWTH_COLUMNS = ("width", "tokens", "nodes", "seconds", "µs per node", "bytes per node")
@@ -616,8 +616,8 @@ def large_lines(result):
             cells = [f"{theirs['ready']:,.1f}", f"{theirs['step'] * 1e3:,.1f}", f"{worst:.0e}"]
         yield (
             model,
-            f"{ours['nodes']:,}",
-            f"{ours['ready']:,.1f}",
+            f"{ours['nodes'] / 1e6:,.2f}",
+            f"{ours['ready']:,.2f}",
             f"{ours['bytes'] / 1e6:,.0f}",
             f"{ours['step'] * 1e3:,.1f}",
             *cells,
@@ -635,7 +635,7 @@ def tables(results):
     """Yield the title, the columns and the lines of each table."""
     for name, result in results.items():
         if name == LARGE:
-            title = f"{name}: ready, memory and step, and jax.jit on the tensor form"
+            title = f"{name}: s and MB until ready, ms of a step; jax.jit on tensors; CPU time"
             yield title, LARGE_COLUMNS, large_lines(result)
         elif name == AGAIN:
             yield f"{name}: what a second run of a script saves", AGAIN_COLUMNS, again_lines(result)

@@ -55,5 +55,8 @@ def test_it_says_that_nothing_is_kept(folder, monkeypatch):
     assert done.exit_code == 2
     assert f"minigrad cache: {folder}: others may enter it" in done.stderr
     monkeypatch.setenv("MINIGRAD_CACHE", "0")
-    assert run().output == "Nothing is kept: MINIGRAD_CACHE is 0, or there is no home folder.\n"
+    words = (
+        "Nothing is kept: MINIGRAD_CACHE is 0 or no absolute path, or there is no home folder.\n"
+    )
+    assert run().output == words
     assert json.loads(run("--json").stdout)["folder"] is None

@@ -200,6 +200,15 @@ def test_exact_programs_are_made_beside_those_from_disk(folder):
         compiled = minigrad.compile(function)
         expected.append([compiled.grad(x).args[0] for x in (4.0, -1.0, 0.0)])
     assert expected == [[0.25, 2.0, 2.0]] * 2
+    # The tape was grouped for that in another way; what it gives now is the program that runs.
+    loss, xs, _ = model()
+    texts = []
+    for _ in range(2):
+        compiled = minigrad.compile(loss)
+        compiled.value_and_grad(xs, 0.7)
+        compiled.dispatch.latest().exactly()
+        texts.append([str(compiled.program), str(compiled.gradient_program())])
+    assert texts[0] == texts[1]
 
 
 # ---- what is a miss ------------------------------------------------------------------------------
@@ -348,6 +357,13 @@ def test_a_program_from_disk_leaves_nothing_behind(folder):
         assert machine() is None
     finally:
         gc.enable()
+
+
+def test_compiling_needs_no_unique_of_numpy(monkeypatch):
+    """It imports masked arrays, which takes longer than a small function takes to compile."""
+    monkeypatch.setattr(np, "unique", pytest.fail)
+    loss, xs, parameters = model()
+    asked(minigrad.compile(loss), xs, parameters)
 
 
 def test_numpy_keeps_nothing(folder):

@@ -180,10 +180,9 @@ class Compiled:
         """Seconds to be ready, bytes that takes, seconds of a step, operations; and the answer."""
         loss, data, parameters = large.MODELS[model](Value)
         function = self.compile(functools.partial(loss, self.kit))
-        before, start = peak(), time.perf_counter()
-        step = self.step(function, data)
-        value, grads = step()
-        seconds, size = time.perf_counter() - start, peak() - before
+        step, before = self.step(function, data), peak()
+        (value, grads), seconds = large.timed(step)
+        size = peak() - before
         slopes = [grads.get(p, 0.0) for p in parameters] or [float(grads.args[0])]
         nodes = function.dispatch.latest().nodes
         return {"ready": seconds, "bytes": size, "step": large.best(step), "nodes": nodes,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from itertools import count
 
 import numpy as np
@@ -227,8 +226,6 @@ class Jax:
         numbers = jax.numpy.array(numbers)
         function = jax.jit(jax.value_and_grad(loss))
         step = lambda: jax.block_until_ready(function(numbers))  # noqa: E731
-        start = time.perf_counter()
-        value, slopes = step()
-        seconds = time.perf_counter() - start
+        (value, slopes), seconds = large.timed(step)
         slope = float(np.linalg.norm(np.asarray(slopes)))
         return {"ready": seconds, "step": large.best(step), "value": float(value), "slope": slope}

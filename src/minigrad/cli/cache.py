@@ -26,7 +26,7 @@ def cache(
         put_json({**facts, **more})
         return
     if found.folder is None:
-        put("Nothing is kept: MINIGRAD_CACHE is 0, or there is no home folder.")
+        put("Nothing is kept: MINIGRAD_CACHE is 0 or no absolute path, or there is no home folder.")
         return
     put(f"folder: {readable(found.folder)}")
     if found.problem:
