@@ -8,7 +8,8 @@ Cases: T, a function of two numbers, which is what a call costs; A, micrograd's 
 GPT, one step and a training from end to end; M, a network 784-128-10 trained on batches, from
 scalar code for one example; C, Black-Scholes with five derivatives on a million options; D,
 irregular graphs of 100,000 nodes; R, models whose structure is hidden, against a flat tape; E, how
-tracing and compiling grow with the model. A step is the value and all gradients, in float64.
+tracing and compiling grow with the model, large models, and second runs. A step is the value and
+all gradients, in float64.
 
 Each peer (see `peers/`) runs in a process of its own, on the same single core, and all take turns,
 round after round, so that a slow moment of the machine hits every one of them. A round repeats the
@@ -163,7 +164,7 @@ def serve(peer, folder, cores):
         elif task == "train":
             answer = train(contestant, argument, Path(folder) / "result.npz")
         else:
-            answer = contestant.grow(*argument)
+            answer = getattr(contestant, task)(*argument)
         say(answer=answer)
 
 
@@ -276,7 +277,7 @@ class Contestant:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **(ONE_THREAD if cores == 1 else {})},
+            env={**os.environ, **(ONE_THREAD if cores == 1 else {}), "MINIGRAD_CACHE": "0"},
         )
         self.missing = self.failed = None
         message = self.hear() or {"missing": self.failed}
@@ -419,6 +420,42 @@ def measure_growth(sizes, repeats, report):
     return {"rows": rows}
 
 
+LARGE, AGAIN = "E large", "E again"
+
+
+def measure_large(models, report):
+    """Models that are large for scalar code; the tensor form, where there is one, by jax.jit."""
+    rows = {}
+    for model in models:
+        rows[model] = {}
+        for peer in (WHOLE, JAX):
+            report(f"E: {model}, {peer}")
+            contestant = Contestant(peer)
+            answer = None if contestant.missing else contestant.ask("large", [model])
+            contestant.stop()
+            rows[model][peer] = answer or {"missing": contestant.missing or contestant.failed}
+    return {"rows": rows}
+
+
+def measure_again(repeats, report):
+    """The first run of a script, and the second, which finds its programs on disk."""
+    rows = {}
+    for what in ("small", "lengths"):
+        times = {"first": [], "second": []}
+        for number in range(repeats):
+            with tempfile.TemporaryDirectory() as folder:
+                for run, found in times.items():
+                    report(f"E, programs on disk: {what}, {run} run, {number + 1} of {repeats}")
+                    contestant = Contestant(WHOLE)
+                    answer = contestant.missing is None and contestant.ask("again", [what, folder])
+                    contestant.stop()
+                    if not answer:
+                        return {"missing": contestant.missing or contestant.failed, "rows": rows}
+                    found.append(answer)
+        rows[what] = {run: min(found) for run, found in times.items()}
+    return {"rows": rows}
+
+
 def count_operations(width, length):
     """Count the operations of a model by running it on numbers that count."""
     import math
@@ -507,6 +544,19 @@ def claims(results):
     # Small models are dearer, because every program costs a few ms; large ones must not be.
     spread = growth[-1] / min(growth) if growth else None
     yield at_most("E: linear: a node of the largest model / the cheapest <= 1.5", spread, 1.5)
+    rows = results.get(LARGE, {}).get("rows", {})
+    seconds = next((r[WHOLE].get("ready") for m, r in rows.items() if "chain" in m), None)
+    yield at_most(f"{LARGE}: a chain of 100,000 is ready, s <= 1", seconds, 1.0)
+    again = results.get(AGAIN, {}).get("rows", {})
+    for what, run, bound in (
+        ("small", "first", 0.007),
+        ("small", "second", 0.003),
+        ("lengths", "first", 0.40),
+        ("lengths", "second", 0.25),
+    ):
+        seconds = again.get(what, {}).get(run)
+        text = f"{AGAIN}: {AGAIN_NAMES[what]}, {run} run, ms <= {1e3 * bound:.0f}"
+        yield at_most(text, seconds and 1e3 * seconds, 1e3 * bound)
     for case in CASES:
         worst = [row(case, peer).get("difference") for peer in (KERNEL, WHOLE, TWO_CORES)]
         worst = [figure for figure in worst if figure is not None]
@@ -520,6 +570,9 @@ def claims(results):
 WIDTH = 80  # of what is printed
 STEP_COLUMNS = ("peer", "min", "median", "ratio", "ready, s", "difference")
 TRAINING_COLUMNS = ("peer", "seconds", "× minigrad", "difference")
+LARGE_COLUMNS = ("model", "nodes, M", "s", "MB", "ms", "jax s", "jax ms", "diff.")
+AGAIN_COLUMNS = ("programs on disk, CPU ms", "first run", "second run")
+AGAIN_NAMES = {"small": "a small program", "lengths": "twelve lengths of names"}
 GROWTH_COLUMNS = ("width", "tokens", "nodes", "seconds", "µs per node", "bytes per node")
 
 
@@ -579,10 +632,43 @@ def growth_lines(result):
         yield f"missing: {result['missing']}", "", "", "", "", ""
 
 
+def large_lines(result):
+    for model, row in result["rows"].items():
+        ours, theirs = row[WHOLE], row[JAX]
+        if "missing" in ours:
+            yield model, f"missing: {ours['missing']}", "", "", "", "", "", ""
+            continue
+        cells = ["–"] * 3
+        if "ready" in theirs:
+            pairs = [(ours[key], theirs[key]) for key in ("value", "slope")]
+            worst = max(abs(a - b) / max(abs(b), 1e-300) for a, b in pairs)
+            cells = [f"{theirs['ready']:,.1f}", f"{theirs['step'] * 1e3:,.1f}", f"{worst:.0e}"]
+        yield (
+            model,
+            f"{ours['nodes'] / 1e6:,.2f}",
+            f"{ours['ready']:,.2f}",
+            f"{ours['bytes'] / 1e6:,.0f}",
+            f"{ours['step'] * 1e3:,.1f}",
+            *cells,
+        )
+
+
+def again_lines(result):
+    for what, row in result["rows"].items():
+        yield AGAIN_NAMES[what], *(f"{1e3 * row[run]:,.1f}" for run in ("first", "second"))
+    if "missing" in result:
+        yield f"missing: {result['missing']}", "", ""
+
+
 def tables(results):
     """Yield the title, the columns and the lines of each table."""
     for name, result in results.items():
-        if name == "E":
+        if name == LARGE:
+            title = f"{name}: s and MB until ready, ms of a step; jax.jit on tensors; CPU time"
+            yield title, LARGE_COLUMNS, large_lines(result)
+        elif name == AGAIN:
+            yield f"{name}: what a second run of a script saves", AGAIN_COLUMNS, again_lines(result)
+        elif name == "E":
             yield "E: tracing and compiling a growing GPT", GROWTH_COLUMNS, growth_lines(result)
         elif name == "B end to end":
             yield f"{name}: {result['what']}", TRAINING_COLUMNS, training_lines(result)
@@ -700,7 +786,7 @@ def main():
         parser.error(f"there is no case {', '.join(sorted(unknown))}; choose from {known}.")
     rounds = options.rounds or (2 if options.quick else 7)
 
-    from peers import problems
+    from peers import large, problems
     from rich.console import Console
 
     results = {}
@@ -714,6 +800,9 @@ def main():
         if "E" in letters:
             sizes = problems.GROWTH[:5] if options.quick else problems.GROWTH
             results["E"] = measure_growth(sizes, 1 if options.quick else 3, status.update)
+            models = list(large.MODELS)[: 2 if options.quick else None]
+            results[LARGE] = measure_large(models, status.update)
+            results[AGAIN] = measure_again(2 if options.quick else 5, status.update)
     (print_markdown if options.markdown else print_tables)(results)
     if options.json:
         machine = {"machine": platform.platform(), "python": platform.python_version()}

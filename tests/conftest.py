@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # helpers: precise, programs, networks
+# Tests of passes are to run them, and nothing of the user's is to be touched; children inherit it.
+os.environ.setdefault("MINIGRAD_CACHE", "0")
 
 settings.register_profile(
     "minigrad",

@@ -6,6 +6,7 @@ import builtins
 import copy
 import math
 import threading
+import warnings
 from math import inf, nan
 
 import pytest
@@ -13,7 +14,8 @@ import pytest
 import minigrad
 from minigrad import TraceError, Value, no_grad, take, where
 
-pytest.importorskip("numpy")
+np = pytest.importorskip("numpy")
+tracing = pytest.importorskip("minigrad.compiler.tracing.trace")
 
 near = pytest.approx
 PLAIN = builtins.max, builtins.min
@@ -333,3 +335,46 @@ def test_strict_inside_is_refused():
 
     with pytest.raises(minigrad.TraceError, match="strict"):
         minigrad.compile(f)(1.0)
+
+
+def test_of_a_long_trace_one_is_told_what_to_do_instead(monkeypatch):
+    """While it is traced: later there may be no memory left to say it."""
+    told = []
+    monkeypatch.setattr(tracing, "LONG", 500)
+
+    def loss(examples):
+        total = 0.0
+        for x in examples:
+            total = total + (x * x).tanh()
+            told.append(len(caught))
+        return total
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        minigrad.compile(loss).value_and_grad([0.001 * k for k in range(400)])
+    (warning,) = caught
+    assert warning.category is RuntimeWarning
+    words = str(warning.message)
+    assert words.startswith("a compiled function has done 500 operations, at ")
+    assert "test_trace.py:" in words
+    assert "minigrad.vmap(loss) takes a batch as arrays" in words
+    assert "minigrad.train_step(loss, optimizer) takes a step for each example" in words
+    assert 0 < told.index(1) < 200  # three operations for each example
+
+    # What it says to do is done without a word.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        examples = np.arange(400) * 0.001
+        values, grads = minigrad.vmap(lambda x: (x * x).tanh()).value_and_grad(examples)
+    np.testing.assert_allclose(values, np.tanh(examples**2), atol=1e-14)
+    slopes = 2 * examples * (1 - np.tanh(examples**2) ** 2)
+    np.testing.assert_allclose(grads[0], slopes, atol=1e-14)
+
+
+def test_a_long_trace_may_be_made_an_error(monkeypatch):
+    monkeypatch.setattr(tracing, "LONG", 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="has done 10 operations"):
+            minigrad.compile(lambda x: sum([x * k for k in range(20)]))(1.0)
+    assert minigrad.compile(lambda x: x * x)(3.0).data == 9.0  # and the next trace is as ever

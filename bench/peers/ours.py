@@ -14,7 +14,7 @@ import minigrad
 from minigrad import Value
 from minigrad.compiler.specialization import BY_VALUES
 
-from . import digits, hidden, problems
+from . import digits, hidden, large, problems
 from .problems import ADAM, CHECKED, SGD, Job
 from .scalars import Classic
 
@@ -192,6 +192,23 @@ class Compiled:
         function = self.compile(lambda tokens: problems.gpt_loss(p, tokens, self.kit))
         step = self.train_step(function, parameters)
         return step, lambda: np.array(minigrad.data_of(parameters))
+
+    def large(self, model):
+        """Seconds to be ready, bytes that takes, seconds of a step, operations; and the answer."""
+        loss, data, parameters = large.MODELS[model](Value)
+        function = self.compile(functools.partial(loss, self.kit))
+        step, before = self.step(function, data), peak()
+        (value, grads), seconds = large.timed(step)
+        size = peak() - before
+        slopes = [grads.get(p, 0.0) for p in parameters] or [float(grads.args[0])]
+        nodes = function.dispatch.latest().nodes
+        return {"ready": seconds, "bytes": size, "step": large.best(step), "nodes": nodes,
+                "value": value, "slope": float(np.linalg.norm(slopes))}  # fmt: skip
+
+    def again(self, what, folder):
+        """Seconds for a small program, or for those of twelve lengths, kept in a folder."""
+        large.keep_programs_in(folder)
+        return large.small(minigrad) if what == "small" else large.lengths(self)[0]
 
     def grow(self, width, length):
         """Seconds and bytes that it takes to trace and compile a model of this size."""

@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 
-from . import digits, problems
+from . import digits, large, problems
 from .problems import ADAM, ALPHA, HEADS, WIDTH, Job
 
 
@@ -220,3 +220,16 @@ class Jax:
             jax.block_until_ready(state)
 
         return step, lambda: problems.gpt_join(state[0])
+
+    def large(self, model):
+        """Seconds to be ready and of a step, for a model of case E; None if it has no tensors."""
+        jax, found = self.jax, large.tensors(self.jax, model)
+        if found is None:
+            return None
+        loss, numbers = found
+        numbers = jax.numpy.array(numbers)
+        function = jax.jit(jax.value_and_grad(loss))
+        step = lambda: jax.block_until_ready(function(numbers))  # noqa: E731
+        (value, slopes), seconds = large.timed(step)
+        slope = float(np.linalg.norm(np.asarray(slopes)))
+        return {"ready": seconds, "step": large.best(step), "value": float(value), "slope": slope}

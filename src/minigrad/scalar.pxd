@@ -47,6 +47,8 @@ cdef class Value(Node):
 @cython.final
 cdef class Recorder:
     cdef list nodes
+    cdef Py_ssize_t many
+    cdef object warn
     cdef unsigned long thread
     cdef long long strange
     cdef bint closely

@@ -780,9 +780,11 @@ def _note_call(result: Any, calls: tuple[Scope], start: int, end: int, depth: in
 class Recorder:
     """Lists the nodes that a function makes while it is traced."""
 
-    __slots__ = ("closely", "nodes", "strange", "thread")
+    __slots__ = ("closely", "many", "nodes", "strange", "thread", "warn")
 
     nodes: list[Any]  # in the order in which they were made
+    many: int  # how many of them call for a word to the user
+    warn: Any
     thread: int  # the only one whose nodes count
     strange: int  # the mark of what other threads make meanwhile
     closely: bool  # whether the tracer wants to hear of each node, too
@@ -792,14 +794,18 @@ _recorder: Recorder | None = None  # one at a time: traces take turns
 
 
 @contextmanager
-def recorded(nodes: list[Any], strange: int) -> Iterator[None]:
+def recorded(
+    nodes: list[Any], strange: int, many: int = -1, warn: Callable[[], None] | None = None
+) -> Iterator[None]:
     """Append to `nodes` whatever is made inside this block, in this thread.
 
-    What other threads make meanwhile gets the mark `strange`.
+    What other threads make meanwhile gets the mark `strange`. When there are `many`, `warn` is
+    called.
     """
     global _recorder
     recorder = Recorder()
     recorder.nodes, recorder.strange = nodes, strange
+    recorder.many, recorder.warn = many, warn
     recorder.thread, recorder.closely = _this_thread(), False
     _recorder = recorder
     try:
@@ -821,6 +827,8 @@ def _observe(node: Value) -> None:
     if recorder is not None:
         if recorder.thread == _this_thread():
             recorder.nodes.append(node)
+            if len(recorder.nodes) == recorder.many:
+                recorder.warn()
             if recorder.closely:
                 reader: Any = tracer()
                 if reader is not None:

@@ -12,6 +12,7 @@ import typer
 from ..core.terminal import put
 from ..errors import ExpressionError
 from ..version import __version__
+from .cache import cache
 from .checks import doctor, selftest
 from .commands import Command, Commands, ExpressionCommand
 from .derivatives import explain, grad, gradcheck, hessian, steps
@@ -44,6 +45,7 @@ for _command in (grad, explain, steps, gradcheck, hessian, draw, play, program):
     )(reported(_command.__name__, ExpressionError)(_command))
 app.command(cls=Command)(reported("train", ExpressionError)(train))
 app.command(cls=Command)(reported("info")(info))
+app.command(cls=Command)(reported("cache")(cache))
 app.command(cls=Command)(reported("doctor", ExpressionError)(doctor))
 app.command(cls=Command)(reported("selftest")(selftest))
 _SCRIPT = {"allow_interspersed_args": False}  # what follows a script is its own

@@ -54,6 +54,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "minigrad run script.py",
         "minigrad run --compare script.py",
     ),
+    "cache": ("minigrad cache", "minigrad cache --clear", "minigrad cache --json"),
     "info": ("minigrad info", "minigrad info --json"),
     "doctor": (
         "minigrad doctor engine.py",

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.parameters import Nodes
 from ..core.turns import forked
 from ..core.writeback import flush_writebacks
-from .backends import Backend
+from .backends import Backend, Prepared
 from .backends.numpy import Inputs
 from .ir.program import NOT_FINITE, Program
 
@@ -33,9 +33,11 @@ class GuardFailed(Exception):  # noqa: N818 - a message between modules, nobody'
 class Machine:
     """A program with its buffer; one run at a time."""
 
-    def __init__(self, program: Program, backend: Backend) -> None:
+    def __init__(
+        self, program: Program, backend: Backend, prepared: Prepared | None = None
+    ) -> None:
         self.program = program
-        self.prepared = backend.prepare(program)
+        self.prepared = prepared or backend.prepare(program)
         self.values: Numbers = self.prepared.values()
         self.lock = forked(threading.Lock())
         self.set_guards(program, backend)

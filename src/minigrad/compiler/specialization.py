@@ -15,6 +15,7 @@ import threading
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import repeat
 from math import isfinite, isnan
 from time import perf_counter
@@ -30,7 +31,8 @@ from ..errors import TraceError
 from ..scalar import Value
 from .arguments.results import Template, kind_of
 from .arguments.structure import Flat, is_as_outlined, outline, rebuild
-from .backends import Backend, backend_of
+from .backends import Backend, backend_of, native
+from .backends.encode import encode
 from .ir.program import Program, verify, verify_last
 from .ir.refs import distinct, runs
 from .machine import Machine, NotFinite, Numbers
@@ -39,6 +41,7 @@ from .passes.group import group
 from .passes.store_first import store_first
 from .passes.update import update
 from .passes.widen import Rows, Weight, carry, weigh, widen
+from .stored import Stored, stored_for
 from .tracing.environment import Environment, environment_of
 from .tracing.escape import let_go
 from .tracing.lifted import Argument
@@ -106,6 +109,7 @@ class Specialization:
     is_exact: bool = False
     is_faithful: bool = True  # whether the machine passes the guards where the trace was made
     seconds: float = 0.0  # that making it took
+    stored: Stored | None = None  # where its programs are kept on disk, if they are
     _made: _Machines = field(default_factory=_Machines)
 
     # ---- what a run gives; each may raise GuardFailed or NotFinite ------------------------------
@@ -146,7 +150,7 @@ class Specialization:
             return found
         with made.lock, collector_off():
             if purpose not in made.by_purpose:
-                made.by_purpose[purpose] = Machine(self.compiled(purpose), self.backend)
+                made.by_purpose[purpose] = self._machine(purpose)
             return made.by_purpose[purpose]
 
     def weight(self, arguments: tuple[tuple[int, bool], ...]) -> Weight:
@@ -167,30 +171,29 @@ class Specialization:
 
     def compiled(self, purpose: Purpose) -> Program:
         """Return the program for a purpose."""
-        program, exact, count = self.program, self.is_exact, self.program.parameters
-        wrt: Any = range(program.inputs)
-        if purpose.by == "values":
-            wrt = [*range(count), *(count + at for at in self.value_places)]
-        made: list[tuple[str, Program]] = []
-        if purpose.rows is not None:
-            program = widen(program, purpose.rows)
-            made.append(("widen", program))
-            wrt = range(count) if purpose.by == "values" else purpose.rows.followed(count)
-        if purpose.what == "hvp":
-            made.append(("hessian_times_vector", hessian_times_vector(program, exact)))
-        elif purpose.what == "jacobian":
-            made.append(("jacobian", jacobian(program, wrt, exact)))
-        elif purpose.what != "forward":
-            made.append(("grad", grad(program, wrt, exact=exact)))
-        if purpose.what != "forward":
-            made.append(("store_first", store_first(made[-1][1])))
-        if purpose.rows is not None and purpose.rows.carries:
-            made.append(("carry", carry(made[-1][1], purpose.rows)))
-        if purpose.formula is not None:
-            made.append(("update", update(made[-1][1], purpose.formula, purpose.moved)))
-        if made:  # else it was verified when it was made
-            program = verify_last(made)
-        return program if exact else replace(program, finite=_delivered(program))
+        return _compiled(self.program, purpose, self.value_places, self.is_exact)
+
+    def _machine(self, purpose: Purpose) -> Machine:
+        """Make a machine, or have it from disk."""
+        if self.stored is None or purpose.rows is not None:  # blocks are of too many sizes
+            return Machine(self.compiled(purpose), self.backend)
+        what = "gradient" if purpose.what == "step" else purpose.what  # a formula is not encoded
+        places = [] if purpose.by == "all" else [-1, *self.value_places]
+        # Without a reference to this object, which refers to the machine.
+        make = partial(_compiled, self.program, purpose, self.value_places, self.is_exact)
+        found = self.stored.code(what, places, self.program, lambda: make().instructions)
+        if found is not None:
+            program, code = found
+            program = _finished(program, purpose, self.is_exact)
+            try:
+                return Machine(program, self.backend, native.Prepared(program, code=code))
+            except ValueError:  # words that the machine does not take
+                self.stored.forget_code(what, places)
+        program = make()
+        code = encode(program)
+        machine = Machine(program, self.backend, native.Prepared(program, code=code))
+        self.stored.keep_code(what, places, program, code)
+        return machine
 
     def exactly(self) -> Specialization:
         """Return the same way with exact programs, for a call whose guards have been looked at."""
@@ -205,6 +208,7 @@ class Specialization:
                     captured=captured,
                     nodes_read=Nodes(captured),
                     is_exact=True,
+                    stored=None,  # rare, and no reason to fill a disk
                     _made=_Machines(),
                 )
             return made.exact
@@ -240,6 +244,42 @@ def exactly(run: Callable[[Specialization, Flat], T], spec: Specialization, flat
         return run(spec, flat)
     except NotFinite:
         return run(spec.exactly(), flat)
+
+
+def _compiled(
+    program: Program, purpose: Purpose, value_places: tuple[int, ...], exact: bool
+) -> Program:
+    """Make the program for a purpose of the one that computes the results."""
+    count, rows = program.parameters, purpose.rows
+    wrt: Any = range(program.inputs)
+    if purpose.by == "values":
+        wrt = [*range(count), *(count + at for at in value_places)]
+    made: list[tuple[str, Program]] = []
+    if rows is not None:
+        program = widen(program, rows)
+        made.append(("widen", program))
+        wrt = range(count) if purpose.by == "values" else rows.followed(count)
+    if purpose.what == "hvp":
+        made.append(("hessian_times_vector", hessian_times_vector(program, exact)))
+    elif purpose.what == "jacobian":
+        made.append(("jacobian", jacobian(program, wrt, exact)))
+    elif purpose.what != "forward":
+        made.append(("grad", grad(program, wrt, exact=exact)))
+    if purpose.what != "forward":
+        made.append(("store_first", store_first(made[-1][1])))
+    if rows is not None and rows.carries:
+        made.append(("carry", carry(made[-1][1], rows)))
+    if made:  # else it was verified when it was made
+        made.append(("update", _finished(made[-1][1], purpose, exact)))
+        return verify_last(made)
+    return _finished(program, purpose, exact)
+
+
+def _finished(program: Program, purpose: Purpose, exact: bool) -> Program:
+    """Add what is done after the instructions: the optimiser's step, the look at the numbers."""
+    if purpose.formula is not None:
+        program = update(program, purpose.formula, purpose.moved)
+    return program if exact else replace(program, finite=_delivered(program))
 
 
 def _results(machine: Machine) -> list[float]:
@@ -284,11 +324,13 @@ def specialize(
     run = _Run(function, flat, environment)
     tape = run.tape
     leading_read = _put_first(tape, leading)
-    program = verify(group(tape), "group")
+    machines = backend_of(backend)
+    stored = stored_for(tape) if machines is native else None
+    program = _grouped(tape, stored)
     captured = tuple(tape.entries.captured_values)
     made = Specialization(
         program=program,
-        backend=backend_of(backend),
+        backend=machines,
         tape=tape,
         environment=environment,
         template=run.template,
@@ -310,10 +352,24 @@ def specialize(
         leading_read=leading_read,
         escaped=run.escaped,
         text_at=run.text_at,
+        stored=stored,
     )
     if program.guards:  # a number on an edge may fall to the other side
         made = made.calibrated(flat.numbers)
     return replace(made, seconds=perf_counter() - started)
+
+
+def _grouped(tape: Tape, stored: Stored | None) -> Program:
+    """Make the program of a tape, or have it from disk."""
+    if stored is not None:
+        found = stored.layout(tape, lambda: verify(group(tape), "group").instructions)
+        if found is not None:
+            return found
+    before = tape.entries.captured
+    program = verify(group(tape), "group")
+    if stored is not None:
+        stored.keep_layout(program, before, tape)
+    return program
 
 
 class _Run:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.native_or_pure import native_machine
 from ..ir.program import Program
-from .encode import encode
+from .encode import Bytecode, encode
 from .numpy import Array, Batch, Commit, Failed, Guards, Inputs, fresh
 
 __all__ = [
@@ -55,12 +55,17 @@ def isas() -> list[str]:
 
 
 class Prepared:
-    """A program, loaded into the machine for an instruction set, or for the best that there is."""
+    """A program, loaded into the machine for an instruction set, or for the best that there is.
 
-    def __init__(self, program: Program, isa: str | None = None) -> None:
+    `code` are its words, if they are known.
+    """
+
+    def __init__(
+        self, program: Program, isa: str | None = None, code: Bytecode | None = None
+    ) -> None:
         if _vm is None:
             raise RuntimeError("minigrad._vm is not there: minigrad was installed uncompiled.")
-        code = encode(program)
+        code = code or encode(program)
         self.program = program
         finite = np.array(program.finite, dtype=np.int64).reshape(-1)
         self.loaded = _vm.load(code.words, code.pool, code.numbers, code.size, isa, finite)

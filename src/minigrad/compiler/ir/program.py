@@ -10,7 +10,8 @@ pass; `printing` prints a program for people.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,59 +20,27 @@ from ...codegen.elementwise import MAPS
 from ...codegen.formula import Formula
 from ...core.display import cut_lines, preformatted
 from ..tracing.tape import Guard
+from .instructions import NEVER, Instruction, Part, Run, parts_of
 from .kinds import KINDS, Kind
 from .printing import text
 from .refs import Area, Flags, Ref, check_size
+
+__all__ = [
+    "LINES",
+    "NOT_FINITE",
+    "Builder",
+    "Derivative",
+    "Instruction",
+    "Program",
+    "Update",
+    "verify",
+    "verify_last",
+]
 
 # What a run says, in the place of a guard that failed, if a number in the ranges `finite` is not:
 # another order of sums, or a slope beside the way that was taken, may then have had a part in it.
 NOT_FINITE = -2
 LINES = 60  # of a program's repr
-
-
-@dataclass(frozen=True, eq=False)
-class Instruction:
-    """One instruction: a kind, see `kinds.KINDS`, and where its operands and its result lie.
-
-    `op` and `which` belong to `map` and `vjp`, `number` to `fill`. `stores`: this += is the first
-    to reach all its slots, each once, and writes instead of adding.
-    """
-
-    kind: str
-    shape: tuple[int, ...]
-    out: Ref
-    args: tuple[Ref, ...] = ()
-    op: str = ""
-    which: int = 0
-    number: float = 0.0
-    stores: bool = False
-    _areas: tuple[Area, ...] | None = field(default=None, init=False, repr=False)
-
-    @property
-    def areas(self) -> tuple[Area, ...]:
-        """The areas of the operands and at last that of the result, worked out once."""
-        found = self._areas
-        if found is None:
-            found = tuple([ref.area(rows, terms) for ref, rows, terms in self.spaces()])
-            object.__setattr__(self, "_areas", found)
-        return found
-
-    @property
-    def adds(self) -> bool:
-        """Whether it is a += that adds."""
-        return not self.stores and KINDS[self.kind].adds
-
-    def spaces(self) -> list[tuple[Ref, int, int]]:
-        """List the operands and at last the result, each with its numbers of rows and terms."""
-        kind, shape = KINDS[self.kind], self.shape
-        if kind.dimensions == 1:
-            rows = shape[0]
-            return [(ref, rows, 1) for ref in (*self.args, self.out)]
-        size = (*shape, 1, shape[0] * shape[1])
-        (row, term), places = kind.out, zip(self.args, kind.places, strict=False)
-        found = [(ref, size[r], size[t]) for ref, (r, t) in places]
-        found.append((self.out, size[row], size[term]))
-        return found
 
 
 @dataclass(frozen=True)
@@ -100,7 +69,7 @@ class Program:
     inputs: int  # the first slots: what the function closes over, then its arguments
     parameters: int  # how many of them it closes over
     constants: np.ndarray[Any, np.dtype[np.float64]]  # in the slots behind the inputs
-    instructions: tuple[Instruction, ...]
+    instructions: Sequence[Instruction]  # a tuple, or what `parts_of` knows more about
     results: tuple[int, ...]  # slots
     guards: tuple[Guard, ...] = ()
     adjoints: int = 0  # after `grad`: how far behind a slot its adjoint lies
@@ -137,7 +106,7 @@ class Builder:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.instructions: list[Instruction] = []
+        self.instructions: list[Part] = []
         self._numbers: dict[str, Ref] = {}
 
     def allocate(self, count: int) -> Ref:
@@ -168,9 +137,18 @@ def verify(program: Program, after: str = "") -> Program:
     place = f"after {after or 'making'}"
     written = Flags(program.size)
     written.array[: program.inputs + len(program.constants)] = True
-    for number, i in enumerate(program.instructions):
-        if problem := _problem(i, written):
-            raise ValueError(f"instruction {number} ({i.kind} {i.op}) {place}: {problem}")
+    when: Any = None
+    number = 0
+    for part in parts_of(program.instructions):
+        if isinstance(part, Run):
+            when = np.full(program.size, NEVER) if when is None else when
+            if problem := part.problem(written, when):
+                raise ValueError(f"instructions from {number} on (a run) {place}: {problem}")
+            number += len(part)
+            continue
+        if problem := _problem(part, written):
+            raise ValueError(f"instruction {number} ({part.kind} {part.op}) {place}: {problem}")
+        number += 1
     ends = [*program.results, *(guard.at for guard in program.guards)]
     if not all(0 <= slot < program.size and written.array[slot] for slot in ends):
         raise ValueError(f"{place}: a result is never written")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TraceError
+from ..tracing.tape import SMALLER
 
 Indices = np.ndarray[Any, np.dtype[np.int32]]
 Slots = np.ndarray[Any, np.dtype[np.int64]]
@@ -24,8 +25,7 @@ def check_size(size: int) -> None:
     if size > MOST_SLOTS:
         raise TraceError(
             f"a program of more than {MOST_SLOTS:,} slots cannot be compiled, and this one has "
-            f"{size:,}, adjoints included. Compile a part of the function (one layer, one example) "
-            "and call it several times."
+            f"{size:,}, adjoints included. {SMALLER}"
         )
 
 
@@ -276,28 +276,28 @@ class Flags:
     """
 
     def __init__(self, size: int) -> None:
-        self._bytes = bytearray(size)
-        self.array = np.frombuffer(self._bytes, dtype=bool)
+        self.bytes = bytearray(size)
+        self.array = np.frombuffer(self.bytes, dtype=bool)
 
     def __len__(self) -> int:
-        return len(self._bytes)
+        return len(self.bytes)
 
     def all(self, area: Area) -> bool:
         """Whether all slots of an area have the flag."""
         slots = area.slots
         if slots is None:
-            return self._bytes.find(0, area.first, area.last + 1) < 0
+            return self.bytes.find(0, area.first, area.last + 1) < 0
         if isinstance(slots, tuple):
-            return all(map(self._bytes.__getitem__, slots))
+            return all(map(self.bytes.__getitem__, slots))
         return bool(self.array[slots].all())
 
     def any(self, area: Area) -> bool:
         """Whether one of the slots of an area has the flag."""
         slots = area.slots
         if slots is None:
-            return self._bytes.find(1, area.first, area.last + 1) >= 0
+            return self.bytes.find(1, area.first, area.last + 1) >= 0
         if isinstance(slots, tuple):
-            return any(map(self._bytes.__getitem__, slots))
+            return any(map(self.bytes.__getitem__, slots))
         return bool(self.array[slots].any())
 
     def set(self, area: Area, flag: bool = True) -> None:
@@ -305,10 +305,10 @@ class Flags:
         slots = area.slots
         if slots is None:
             count = area.last - area.first + 1
-            self._bytes[area.first : area.last + 1] = _YES_OR_NO[flag] * count
+            self.bytes[area.first : area.last + 1] = _YES_OR_NO[flag] * count
         elif isinstance(slots, tuple):
             for slot in slots:
-                self._bytes[slot] = flag
+                self.bytes[slot] = flag
         else:
             self.array[slots] = flag
 

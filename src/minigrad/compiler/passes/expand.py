@@ -13,6 +13,7 @@ from typing import Any
 
 from ...codegen.elementwise import MAPS
 from ...maths.symbols import Symbol, SymbolMath, postorder, symbol_of
+from ..ir.instructions import listing
 from ..ir.program import Builder, Program
 from ..ir.refs import Ref
 
@@ -29,7 +30,7 @@ def expand(program: Program) -> Program:
         known = dict(zip(_NAMES, operands, strict=False))
         slope = MAPS[i.op].partials[i.which](_MATH, *map(Symbol, known))
         builder.emit("muladd", (n, 1), i.out, g, _emitted(slope, known, builder, n))
-    return replace(program, size=builder.size, instructions=tuple(builder.instructions))
+    return replace(program, size=builder.size, instructions=listing(builder.instructions))
 
 
 def _emitted(root: Any, known: dict[str, Ref], builder: Builder, count: int) -> Ref:

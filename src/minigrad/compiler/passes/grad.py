@@ -17,17 +17,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from ...codegen.elementwise import MAPS
+from ..ir.instructions import (
+    ADD,
+    DOT,
+    MAP,
+    MULADD,
+    OPERANDS,
+    VJP,
+    Instruction,
+    Run,
+    listing,
+    parts_of,
+)
 from ..ir.kinds import KINDS
-from ..ir.program import Builder, Derivative, Instruction, Program
+from ..ir.program import Builder, Derivative, Program
 from ..ir.refs import Flags, Ref, ref_of
 from .expand import expand
 
 # Operations without a derivative: tests are flat, and `stop_gradient` is made for it.
 FLAT = {"less", "less_equal", "equal", "and_", "or_", "not_", "stop_gradient"}
+_FLAT_CODES = np.zeros(1 + max(op.code for op in MAPS.values()), dtype=bool)
+_FLAT_CODES[[MAPS[name].code for name in FLAT]] = True
+_ADD, _SUB, _MUL = (MAPS[name].code for name in ("add", "sub", "mul"))
 
 
 def grad(
@@ -108,13 +124,31 @@ def _active(program: Program, wrt: Iterable[int] | None) -> Flags:
     """Flag the slots that depend on what is differentiated by."""
     active = Flags(program.size)
     active.array[list(range(program.inputs) if wrt is None else wrt)] = True
-    for i in program.instructions:
+    for i in parts_of(program.instructions):
+        if isinstance(i, Run):
+            _activate(i, active.bytes)
+            continue
         if _is_flat(i):
             continue
         *operands, out = i.areas
         if any(map(active.any, operands)):
             active.set(out)
     return active
+
+
+def _activate(run: Run, active: bytearray) -> None:
+    """Do the same for the rows of a run, each of which may depend on the one before."""
+    steep = np.flatnonzero(~_flat_rows(run))
+    rows = zip(run.out[steep].tolist(), run.args[steep].tolist(), strict=True)
+    for out, args in rows:
+        for at in args:
+            if at >= 0 and active[at]:
+                active[out] = 1
+                break
+
+
+def _flat_rows(run: Run) -> Any:
+    return (run.kind == MAP) & _FLAT_CODES[np.maximum(run.op, 0)]
 
 
 def _is_flat(i: Instruction) -> bool:
@@ -158,15 +192,50 @@ class _Adjoints(Builder):
 
     def reversed(self) -> Program:
         """Go through the program backwards; return it with what that has written."""
-        for i in reversed(self.program.instructions):
-            if not _is_flat(i) and self.active.any(i.areas[-1]):
-                getattr(self, f"_{i.kind}")(i, self.of(i.out))
+        parts = parts_of(self.program.instructions)
+        for i in reversed(parts):
+            if isinstance(i, Run):
+                self._run(i)
+            else:
+                self._reverse(i)
         return replace(
             self.program,
             size=self.size,
-            instructions=(*self.program.instructions, *self.instructions),
+            instructions=listing((*parts, *self.instructions)),
             adjoints=self.program.size,
         )
+
+    def _reverse(self, i: Instruction) -> None:
+        if not _is_flat(i) and self.active.any(i.areas[-1]):
+            getattr(self, f"_{i.kind}")(i, self.of(i.out))
+
+    def _run(self, run: Run) -> None:
+        """What the rules below say, for all rows of a run at once."""
+        active, args = self.active.array, run.args[:, :3]
+        wanted = (args >= 0) & active[args] & (active[run.out] & ~_flat_rows(run))[:, None]
+        row, which = np.nonzero(wanted[::-1])  # an operand after the other, of the last row first
+        row = len(run) - 1 - row
+        kind, op, y, own = run.kind[row], run.op[row], run.out[row], run.args[row]
+        is_product = (op == _MUL) & (kind == MAP) | (kind == DOT) & (which < 2)
+        is_sum = (op == _ADD) | (op == _SUB) & (which == 0)
+        is_sum = is_sum & (kind == MAP) | (kind == DOT) & (which == 2)
+        is_other = ~(is_product | is_sum)
+        found = np.full((len(row), OPERANDS), -1, dtype=np.int64)
+        found[:, 0] = y + self.offset
+        at = np.flatnonzero(is_product)
+        found[at, 1] = own[at, 1 - which[at]]
+        found[is_other, 1] = y[is_other]
+        found[is_other, 2:] = own[is_other, :2]
+        made = Run(
+            kind=np.where(is_product, MULADD, np.where(is_sum, ADD, VJP)),
+            op=np.where(is_other, op, -1),
+            which=np.where(is_other, which, 0),
+            stores=np.zeros(len(row), dtype=bool),
+            out=run.args[row, which] + self.offset,
+            args=found,
+        )
+        if len(row):
+            self.instructions.append(made)
 
     def of(self, ref: Ref) -> Ref:
         return ref.shifted(self.offset)
@@ -264,6 +333,10 @@ class _Exact(_Adjoints):
     """
 
     buffers = 3
+
+    def _run(self, run: Run) -> None:
+        for i in reversed(run.spelled_out()):
+            self._reverse(i)
 
     def reached(self, ref: Ref) -> Ref:
         return ref.shifted(2 * self.offset)

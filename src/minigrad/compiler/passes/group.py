@@ -4,6 +4,7 @@
                         products in them become dots; every entry gets a level, one above its
                         highest operand
 2. `_groups`            entries of one level and one operation become one instruction
+                        (`_add_runs`: where there is one entry of each for many levels, a run)
 3. `matrix_products`    among dots: those that share operands in a complete bipartite pattern
 4. `_laid_out`          every group gets a range of slots, every operand a `Ref`: strides if its
                         slots follow a pattern, else an index array
@@ -14,6 +15,7 @@ second use are not drawn into sums: both would tear matrix products apart.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,26 +23,31 @@ from typing import Any
 import numpy as np
 
 from ...codegen.elementwise import MAPS
+from ...core.turns import forked
+from ..ir.instructions import DOT, LEAST, MAP, OPERANDS, Instruction, Part, Run, listing
 from ..ir.kinds import KINDS
-from ..ir.program import Instruction, Program
+from ..ir.program import Program
 from ..ir.refs import Ref, ref_of
 from ..tracing.canonical import Canonical, canonical
 from ..tracing.tape import CONSTANT, MAX, TAKE, Entries, Guard, Tape
 from .matrices import Ints, by_key, matrix_products
 
 _NAMES = {op.code: op.name for op in MAPS.values()}
+_KINDS_OF_ROWS = (("map", MAP), ("dot", DOT))
+_lock = forked(threading.RLock())  # two threads may ask for different programs of one tape
 
 
 def group(tape: Tape, as_written: bool = False) -> Program:
     """Return the program of a tape; `as_written`, every sum in its own order, and no matrices."""
     ends = [*tape.results, *(guard.at for guard in tape.guards)]
     entries = tape.entries
-    if tape.operands is None:
-        tape.operands = tuple(np.array(table, copy=True) for table in _operands(entries))
-    else:  # a program was made of it before, which has redirected some
-        for table, written in zip(_operands(entries), tape.operands, strict=True):
-            table[: len(written)] = written
-    return _laid_out(tape, canonical(entries, ends, as_written), as_written)
+    with _lock:
+        if tape.operands is None:
+            tape.operands = tuple(np.array(table, copy=True) for table in _operands(entries))
+        else:  # a program was made of it before, which has redirected some
+            for table, written in zip(_operands(entries), tape.operands, strict=True):
+                table[: len(written)] = written
+        return _laid_out(tape, canonical(entries, ends, as_written), as_written)
 
 
 def _operands(entries: Entries) -> tuple[Any, Any]:
@@ -62,7 +69,27 @@ class _Group:
     op: str = ""
 
 
-_Levels = list[list[_Group]]
+@dataclass
+class _Rows:
+    """A run to be: entries instead of slots."""
+
+    kind: Ints
+    op: Ints
+    outs: Ints
+    operands: Ints  # of shape (rows, OPERANDS), -1 for none
+
+    def of_kind(self, kind: int) -> _Rows:
+        at = self.kind == kind
+        return _Rows(self.kind[at], self.op[at], self.outs[at], self.operands[at])
+
+    @property
+    def args(self) -> list[Ints]:
+        """The operands that there are, row by row."""
+        return [self.operands[self.operands >= 0]]
+
+
+_Part = _Group | _Rows
+_Levels = list[list[_Part]]
 
 
 def _ints(numbers: Any) -> Ints:
@@ -70,15 +97,25 @@ def _ints(numbers: Any) -> Ints:
     return np.frombuffer(numbers, dtype=np.int32).astype(np.int64)
 
 
-def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[_Group]:
+def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[_Part]:
     """The groups, those of lower levels first."""
-    entries = tape.entries
-    level = _ints(canonical.level)
+    entries, c = tape.entries, canonical
+    level = _ints(c.level)
     tables = (entries.code, entries.first, entries.second)
     code, first, second = [_ints(memoryview(table)[: entries.count]) for table in tables]
     height = 1 + (int(level.max()) if len(level) else 0)
     levels: _Levels = [[] for _ in range(height)]
-    maps = _ints(canonical.maps)
+    maps = _ints(c.maps)
+    sums = _ragged(c.sum_roots, c.sum_starts, c.sum_ends, [c.sum_terms])
+    dots = _ragged(c.dot_roots, c.dot_starts, c.dot_ends, [c.lefts, c.rights])
+    _put_left(dots, _rank(tape))
+    if not as_written and height > LEAST:
+        wide = [at for at, _ in c.wide]
+        thin = _thin(height, level, code, maps, sums, dots, wide)
+        if thin.any():
+            maps, sums, dots = _add_runs(
+                thin, level, (code, first, second), maps, sums, dots, levels
+            )
     for key, at in by_key(level[maps] * 256 + code[maps]):
         outs = maps[at]
         args = [first[outs][:, None]]
@@ -87,8 +124,8 @@ def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[_Group]:
         levels[key >> 8].append(_Group("map", outs, args, (len(outs),), _NAMES[key & 255]))
     _add_wide(canonical, code, level, levels)
     zero = entries.known.get(bytes(8), -1)
-    _add_sums(canonical, level, zero, levels)
-    _add_dots(canonical, level, zero, _rank(tape), levels, not as_written)
+    _add_sums(sums, level, zero, levels)
+    _add_dots(dots, level, zero, levels, not as_written)
     return [part for parts in levels for part in parts]
 
 
@@ -150,13 +187,11 @@ def _ragged(roots: Any, starts: Any, ends: Any, columns: list[Any]) -> _Ragged:
     return _Ragged(_ints(roots), _ints(starts), begins, stops - begins, [_ints(c) for c in columns])
 
 
-def _add_sums(canonical: Canonical, level: Ints, zero: int, levels: _Levels) -> None:
-    c = canonical
-    sums = _ragged(c.sum_roots, c.sum_starts, c.sum_ends, [c.sum_terms])
-    plain = (sums.lengths == 2) & (sums.starts < 0)
-    for key, at in by_key(level[sums.roots] * 4 + 2 * plain + (sums.starts >= 0)):
+def _add_sums(sums: _Ragged, level: Ints, zero: int, levels: _Levels) -> None:
+    keys = level[sums.roots] * 4 + 2 * _is_plain(sums) + (sums.starts >= 0)
+    for key, at in by_key(keys):
         same = sums.part(at)
-        if key & 2:  # two terms and nothing to start from: an addition
+        if key & 2:
             (terms,) = same.tables(zero)
             args = [terms[:, :1], terms[:, 1:]]
             levels[key >> 2].append(_Group("map", same.roots, args, (len(terms),), "add"))
@@ -167,14 +202,19 @@ def _add_sums(canonical: Canonical, level: Ints, zero: int, levels: _Levels) -> 
             levels[key >> 2].append(_Group("sum", part.roots, args, terms.shape))
 
 
-def _add_dots(
-    canonical: Canonical, level: Ints, zero: int, rank: Any, levels: _Levels, with_matrices: bool
-) -> None:
-    c = canonical
-    dots = _ragged(c.dot_roots, c.dot_starts, c.dot_ends, [c.lefts, c.rights])
+def _is_plain(sums: _Ragged) -> Any:
+    """Which sums are additions: two terms, and nothing to start from."""
+    return (sums.lengths == 2) & (sums.starts < 0)
+
+
+def _put_left(dots: _Ragged, rank: Any) -> None:
+    """Have the factor of lower rank be the left one."""
     left, right = dots.columns
     swap = rank[left] > rank[right]
     dots.columns = [np.where(swap, right, left), np.where(swap, left, right)]
+
+
+def _add_dots(dots: _Ragged, level: Ints, zero: int, levels: _Levels, with_matrices: bool) -> None:
     for key, at in by_key(level[dots.roots] * 2 + (dots.starts >= 0)):
         same = dots.part(at)
         taken = np.zeros(len(at), dtype=bool)
@@ -225,6 +265,87 @@ def _of_like_length(items: _Ragged, zero: int) -> list[_Ragged]:
     return [items.part(at) for _, at in by_key(lengths)]
 
 
+# ---- runs: levels of a single element for each operation -----------------------------------------
+
+
+def _thin(
+    height: int,
+    level: Ints,
+    code: Ints,
+    maps: Ints,
+    sums: _Ragged,
+    dots: _Ragged,
+    wide: list[int],
+) -> Any:
+    """Which levels have nothing but rows for runs, no two of which would be one instruction.
+
+    Only where as many as make a run follow each other.
+    """
+    thin = np.ones(height, dtype=bool)
+    thin[level[wide]] = False
+    thin[level[sums.roots[~_is_plain(sums)]]] = False
+    thin[level[dots.roots[dots.lengths != 1]]] = False
+    kinds = (
+        level[maps] * 256 + code[maps],
+        level[sums.roots] * 256,
+        level[dots.roots] * 256 + (dots.starts >= 0),
+    )
+    for keys in kinds:
+        ordered = np.sort(keys)
+        thin[ordered[1:][ordered[1:] == ordered[:-1]] >> 8] = False
+    ends = np.flatnonzero(np.diff(thin, prepend=False, append=False))
+    for first, end in zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True):
+        if end - first < LEAST:
+            thin[first:end] = False
+    return thin
+
+
+def _add_runs(
+    thin: Any,
+    level: Ints,
+    tables: tuple[Ints, Ints, Ints],
+    maps: Ints,
+    sums: _Ragged,
+    dots: _Ragged,
+    levels: _Levels,
+) -> tuple[Ints, _Ragged, _Ragged]:
+    """Make runs of what is in thin levels; return the others.
+
+    Rows of one level are in the order in which groups would be: it is that of contributions.
+    """
+    in_maps, in_sums, in_dots = (thin[level[at]] for at in (maps, sums.roots, dots.roots))
+    code, first, second = tables
+    outs, pairs, products = maps[in_maps], sums.part(in_sums), dots.part(in_dots)
+    (terms,), begins = pairs.columns, pairs.begins
+    factors = [column[products.begins] for column in products.columns]
+    # Results, kind, operation, operands, and which of a level comes first.
+    pieces: list[tuple[Ints, int, Any, list[Ints], Any]] = [
+        (outs, MAP, code[outs], [first[outs], second[outs]], code[outs]),
+        (pairs.roots, MAP, MAPS["add"].code, [terms[begins], terms[begins + 1]], 256),
+        (products.roots, DOT, -1, [*factors, products.starts], 257 + (products.starts >= 0)),
+    ]
+    rows = _Rows(*map(np.concatenate, zip(*map(_rows_of, pieces), strict=True)))
+    ranks = np.concatenate([np.broadcast_to(rank, len(outs)) for outs, *_, rank in pieces])
+    order = np.argsort(level[rows.outs] * 512 + ranks)
+    at = level[rows.outs[order]]
+    starts = np.flatnonzero(thin & ~np.concatenate([[False], thin[:-1]]))
+    bounds = [*np.searchsorted(at, starts).tolist(), len(order)]
+    for start, begin, end in zip(starts.tolist(), bounds[:-1], bounds[1:], strict=True):
+        chosen = order[begin:end]
+        run = _Rows(rows.kind[chosen], rows.op[chosen], rows.outs[chosen], rows.operands[chosen])
+        if len(chosen):
+            levels[start].append(run)
+    return maps[~in_maps], sums.part(~in_sums), dots.part(~in_dots)
+
+
+def _rows_of(piece: tuple[Ints, int, Any, list[Ints], Any]) -> tuple[Ints, Ints, Ints, Ints]:
+    outs, kind, op, columns, _ = piece
+    operands = np.full((len(outs), OPERANDS), -1, dtype=np.int64)
+    for k, column in enumerate(columns):
+        operands[:, k] = column
+    return np.full(len(outs), kind), np.broadcast_to(op, len(outs)), outs, operands
+
+
 # ---- slots ---------------------------------------------------------------------------------------
 
 
@@ -240,13 +361,19 @@ def _laid_out(tape: Tape, canonical: Canonical, as_written: bool) -> Program:
     numbers = _constants_in_use(tape, groups)
     slot[numbers] = len(inputs) + np.arange(len(numbers))
     size = len(inputs) + len(numbers)
-    instructions = []
+    parts: list[Part] = []
     for part in groups:
         count = len(part.outs)
         slot[part.outs] = np.arange(size, size + count)
+        if isinstance(part, _Rows):
+            operands = np.where(part.operands >= 0, slot[part.operands], -1)
+            outs, none = slot[part.outs], np.zeros(count, dtype=np.int64)
+            parts.append(Run(part.kind, part.op, none, none > 0, outs, operands))
+            size += count
+            continue
         args = tuple(ref_of(slot[arg]) for arg in part.args)
         out = Ref(size, inner=count, inner_stride=1)
-        instructions.append(Instruction(part.kind, part.shape, out, args, part.op))
+        parts.append(Instruction(part.kind, part.shape, out, args, part.op))
         size += count
     same = canonical.same
     return Program(
@@ -254,19 +381,25 @@ def _laid_out(tape: Tape, canonical: Canonical, as_written: bool) -> Program:
         inputs=len(inputs),
         parameters=len(entries.captured),
         constants=np.array([entries.numbers[at] for at in numbers], dtype=np.float64),
-        instructions=tuple(instructions),
+        instructions=listing(parts),
         results=tuple(int(slot[same[at]]) for at in tape.results),
         guards=tuple(Guard(int(slot[same[g.at]]), g.number, g.what) for g in tape.guards),
     )
 
 
-def _order_captured(tape: Tape, groups: list[_Group]) -> None:
+def _order_captured(tape: Tape, groups: list[_Part]) -> None:
     """Reorder the captured Values as matrix products and dots read them.
 
     The weights of a layer are then contiguous, row by row, whatever order the trace read them in.
     """
     entries = tape.entries
-    by_layout = sorted(groups, key=lambda part: KINDS[part.kind].layout)
+    found: list[tuple[int, _Part]] = []
+    for part in groups:
+        if isinstance(part, _Rows):
+            found += [(KINDS[name].layout, part.of_kind(k)) for name, k in _KINDS_OF_ROWS]
+        else:
+            found.append((KINDS[part.kind].layout, part))
+    by_layout = [part for _, part in sorted(found, key=lambda pair: pair[0])]
     order = _in_order_of_use(entries.count, by_layout, entries.captured)
     order.update(dict.fromkeys(entries.captured))
     value_of = dict(zip(entries.captured, entries.captured_values, strict=True))
@@ -274,7 +407,7 @@ def _order_captured(tape: Tape, groups: list[_Group]) -> None:
     entries.captured_values = [value_of[at] for at in order]
 
 
-def _constants_in_use(tape: Tape, groups: list[_Group]) -> list[int]:
+def _constants_in_use(tape: Tape, groups: list[_Part]) -> list[int]:
     """The constants that a group or a result mentions, in order of use."""
     entries = tape.entries
     order = _in_order_of_use(entries.count, groups, list(entries.numbers))
@@ -283,7 +416,7 @@ def _constants_in_use(tape: Tape, groups: list[_Group]) -> list[int]:
     return list(order)
 
 
-def _in_order_of_use(count: int, groups: list[_Group], wanted: list[int]) -> dict[int, None]:
+def _in_order_of_use(count: int, groups: list[_Part], wanted: list[int]) -> dict[int, None]:
     """List those of the wanted entries that groups mention, in the order in which they do."""
     is_wanted = np.zeros(count, dtype=bool)
     is_wanted[wanted] = True

@@ -24,6 +24,8 @@ def matrix_products(left: Ints, right: Ints) -> list[tuple[Ints, Ints, Ints]]:
     Returns, for each, which dot stands in row i and column j, and the operands of its rows and of
     its columns.
     """
+    if (right == right[0]).all():  # one column: a matrix times a vector, as in a recurrent network
+        return []
     found = _complete(left, right)
     if not found and _is_shuffled(right):
         order = np.argsort(right, axis=1, kind="stable")

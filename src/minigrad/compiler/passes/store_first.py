@@ -7,11 +7,13 @@ a fill and a read too many.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from ..ir.instructions import NEVER, Instruction, Part, Run, listing, parts_of
 from ..ir.kinds import KINDS
-from ..ir.program import Instruction, Program
+from ..ir.program import Program
 from ..ir.refs import Area, Flags, Ref, runs
 
 _ZERO = (0.0).hex()  # not -0
@@ -21,8 +23,13 @@ def store_first(program: Program) -> Program:
     """Let the first += to reach a range of slots write it, and leave the range unfilled."""
     waits = Flags(program.size)  # slots with the 0 of a fill, which nobody has read or added to
     needed = Flags(program.size)  # slots of fills with 0 that are not written before they are read
-    found: list[Instruction | Area] = []  # an area stands for what is left of a fill with 0
-    for i in program.instructions:
+    found: list[Part | Area] = []  # an area stands for what is left of a fill with 0
+    first: Any = None
+    for i in parts_of(program.instructions):
+        if isinstance(i, Run):
+            first = np.full(program.size, NEVER) if first is None else first
+            found.append(_run(i, waits, needed, first))
+            continue
         *operands, out = i.areas
         for area in operands:
             waits.set(area, False)
@@ -36,10 +43,28 @@ def store_first(program: Program) -> Program:
             i = _storing(i)  # noqa: PLW2901
         waits.set(out, False)
         found.append(i)
-    instructions: list[Instruction] = []
+    parts: list[Part] = []
     for item in found:
-        instructions += _fills(needed, item) if isinstance(item, Area) else [item]
-    return replace(program, instructions=tuple(instructions))
+        parts += _fills(needed, item) if isinstance(item, Area) else [item]
+    return replace(program, instructions=listing(parts))
+
+
+def _run(run: Run, waits: Flags, needed: Flags, first: Any) -> Run:
+    """The same for a run; `first` has NEVER for every slot, before and afterwards.
+
+    A row is the first to reach its slot if nobody has before, in this run or earlier: of a row, the
+    operands count as before its result.
+    """
+    touched = np.concatenate([run.args, run.out[:, None]], axis=1)
+    there = np.flatnonzero(touched >= 0)
+    slots = touched.ravel()[there]
+    np.minimum.at(first, slots, there)
+    last = np.arange(1, len(run) + 1) * touched.shape[1] - 1  # where the results stand
+    stores = (first[run.out] == last) & waits.array[run.out] & run.adds
+    first[slots] = NEVER
+    needed.array[run.out[stores]] = False
+    waits.array[slots] = False
+    return replace(run, stores=run.stores | stores)
 
 
 def _storing(i: Instruction) -> Instruction:

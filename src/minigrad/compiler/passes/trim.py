@@ -13,12 +13,13 @@ whose operands lie evenly again. `trim` splits an instruction by the true length
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from ..ir.instructions import Instruction, Part, Run, listing, parts_of
 from ..ir.kinds import KINDS
-from ..ir.program import Instruction, Program
+from ..ir.program import Program
 from ..ir.refs import Flags, Ref, ref_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -26,23 +27,23 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def trim(program: Program) -> Program:
     """Split padded instructions by the lengths of their rows."""
-    if not any(map(_is_uneven, program.instructions)):
+    parts = parts_of(program.instructions)
+    if not any(map(_is_uneven, parts)):
         return program
     zero = np.zeros(program.size, dtype=bool)
     constants = np.asarray(program.constants)
     is_zero = (constants == 0.0) & ~np.signbit(constants)
     zero[program.inputs : program.inputs + len(constants)] = is_zero
     dead = _dead(program)
-    found: list[Instruction] = []
-    for i in program.instructions:
-        padding = _padding(i, zero, dead) if _is_uneven(i) else None
-        found += [i] if padding is None else _split(i, padding)
-    return replace(program, instructions=tuple(found))
+    found: list[Part] = []
+    for i in parts:
+        found += _trimmed(i, zero, dead) if _is_uneven(i) else [i]
+    return replace(program, instructions=listing(found))
 
 
-def _is_uneven(i: Instruction) -> bool:
+def _is_uneven(i: Part) -> TypeGuard[Instruction]:
     """Tell whether an operand of several terms has no pattern: only then may it have padding."""
-    if not KINDS[i.kind].padding or i.shape[1] == 1:
+    if isinstance(i, Run) or not KINDS[i.kind].padding or i.shape[1] == 1:
         return False
     return any(ref.cells is not None for ref, _, terms in i.spaces() if terms > 1)
 
@@ -55,11 +56,19 @@ def _dead(program: Program) -> Array:
         stop = first + len(program.constants)
         dead.array[first:stop] = True
         dead.array[list(program.results)] = False
-        for i in program.instructions:
+        for i in parts_of(program.instructions):
+            if isinstance(i, Run):
+                dead.array[i.args[i.args >= 0]] = False
+                continue
             for area in i.areas[:-1]:
                 if area.first < stop and area.last >= first:
                     dead.set(area, False)
     return dead.array
+
+
+def _trimmed(i: Instruction, zero: Array, dead: Array) -> list[Instruction]:
+    padding = _padding(i, zero, dead)
+    return [i] if padding is None else _split(i, padding)
 
 
 def _padding(i: Instruction, zero: Array, dead: Array) -> Array | None:

@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..ir.instructions import Instruction, listing, parts_of
 from ..ir.kinds import KINDS
-from ..ir.program import Builder, Instruction, Program
+from ..ir.program import Builder, Program
 from ..ir.refs import Flags, Ref, Slots, ref_of
 from .matrices import Ints, by_key, interned
 
@@ -103,7 +104,7 @@ def carry(program: Program, rows: Rows) -> Program:
         return program
     before = Ref(rows.starts(count)[-1], 1, 1)
     add = Instruction("add", (count, 1), Ref(program.adjoints, 1, 1), (before,))
-    return replace(program, instructions=(*program.instructions, add))
+    return replace(program, instructions=listing([*parts_of(program.instructions), add]))
 
 
 class _Widened(Builder):
@@ -148,7 +149,7 @@ class _Widened(Builder):
             old,
             size=self.size,
             inputs=self.inputs,
-            instructions=tuple(self.instructions),
+            instructions=listing(self.instructions),
             results=tuple(ends),
             guards=tuple(guards),
         )

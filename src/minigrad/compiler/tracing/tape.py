@@ -36,6 +36,13 @@ _bits = struct.Struct("<d").pack
 _arity = array("i", [-1 if row.arity is None else row.arity for row in TABLE])
 
 
+# What to do instead, for all who tell somebody that a program is too large.
+SMALLER = (
+    "Compile a part of the function and call it several times. If it goes over examples, that is "
+    "the loss of one: minigrad.vmap(loss) takes a batch as arrays, and "
+    "minigrad.train_step(loss, optimizer) takes a step for each example."
+)
+
 # Entries, and the operands of all of them together, are counted in 32 bits: this many leave some
 # for the entries that sums add, and for uses that are counted twice. The nodes of such a trace
 # would take more than 100 GB.
@@ -55,8 +62,7 @@ def check_length(count: int) -> None:
     """Refuse a trace whose entries or operands could not be counted."""
     if count > _MOST:
         raise TraceError(
-            f"a trace of more than {_MOST:,} operations and operands cannot be compiled. Compile a "
-            "part of the function (one layer, one example) and call it several times."
+            f"a trace of more than {_MOST:,} operations and operands cannot be compiled. {SMALLER}"
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -26,11 +27,12 @@ from ...maths import floats as ieee
 from ...scalar import Value, look_closely, recorded, refuse_inverted
 from .builtins import patched, unpatch
 from .proxies import Inverted, TracedBool, TracedNumber, plain_number
-from .tape import ARGMAX, CONSTANT, DOT, MAX, SUM, TAKE, Entries, Guard, Tape, release
+from .tape import ARGMAX, CONSTANT, DOT, MAX, SMALLER, SUM, TAKE, Entries, Guard, Tape, release
 from .texts import shown_at
 
 _lock = forked(threading.RLock())  # one trace at a time: it stands in for max and min meanwhile
 _is_running = False
+LONG = 10_000_000  # operations of a trace that call for a word: some 10 s, and 1.7 GB with the rest
 _WHERE, _DIV = OPS["where"].code, OPS["div"].code
 _STOP_GRADIENT = MAPS["stop_gradient"].code
 _ARITY = [row.arity for row in TABLE]
@@ -149,6 +151,15 @@ class Trace:
     def drew(self) -> None:
         self.has_drawn = True
 
+    def is_long(self) -> None:
+        """Tell what to do instead, while there is time: half of the memory is yet to come."""
+        warnings.warn(
+            f"a compiled function has done {LONG:,} operations, at {calling_line()}, and is still "
+            f"being traced: a program of so many takes minutes and gigabytes to make. {SMALLER}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
     def is_only_shown(self) -> bool:
         place = shown_at()
         self.text_at = self.text_at or place
@@ -222,7 +233,7 @@ def trace(
                 recording(),
                 tracing(context),
                 patched(context),
-                recorded(context.nodes, entries.strange()),
+                recorded(context.nodes, entries.strange(), LONG, context.is_long),
             ):
                 results = [_as_value(x) for x in function(context)]
             tape: Tape = in_turn(_written, entries, context, arguments, results)  # marks are in use
