@@ -8,6 +8,10 @@ them.
 pip builds in a new temporary folder each time, so what was compiled is kept in `build/kept`, under
 a hash of everything that went into it: the next install of the same sources takes it from there.
 
+A wheel holds the machine for all instruction sets, for nobody knows where it will run. An editable
+install stays where it is: it is compiled for this processor and, hardly optimised, for any other,
+which halves the compiler's time. MINIGRAD_ISAS=all has all of them built there too.
+
 MINIGRAD_CFLAGS holds flags for the compiler and the linker that come after all others: CI builds
 with sanitizers that way (`.ci/run`).
 """
@@ -43,8 +47,7 @@ FLAGS = ("-g0", "-ffp-contract=off", "-fno-math-errno")
 # for a trace with -O1 than with -O2, which costs the compiler twice the time.
 EAGER = ("core.node", "core.backward", "scalar")
 
-# What Cython's views of arrays are made of, 18,000 lines of C: in one module and not in each.
-SHARED = "minigrad._cyutility"
+MACHINE = "minigrad._vm"
 
 POSIX = os.name == "posix"
 LAST_FLAGS = shlex.split(os.environ.get("MINIGRAD_CFLAGS", ""))
@@ -93,6 +96,8 @@ class BuildEngine(build_ext):
                 write_if_new(WRITTEN / name, text)
             for extension in self.extensions:
                 extension.include_dirs.append(str(WRITTEN))
+                if extension.name == MACHINE and (self.inplace or self.editable_mode):
+                    extension.extra_compile_args += self._without_other_isas()
                 extension.extra_compile_args += LAST_FLAGS
                 extension.extra_link_args += [*LINK, *LAST_FLAGS]
             super().build_extensions()
@@ -121,6 +126,19 @@ class BuildEngine(build_ext):
         for path in older:
             path.unlink(missing_ok=True)
 
+    def _without_other_isas(self) -> list[str]:
+        """Leave out of isas.c what this processor does not have or would never choose."""
+        if os.environ.get("MINIGRAD_ISAS") == "all":
+            return []
+        ask = [self.compiler.compiler_so[0], "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+        told = subprocess.run(ask, capture_output=True, text=True, check=False).stdout
+        if not told:  # a compiler that does not know the processor
+            return []
+        if all(f"__AVX512{part}__ " in told for part in ("F", "DQ", "VL")):
+            return ["-DWITHOUT_AVX2"]
+        has_avx2 = "__AVX2__ " in told and "__FMA__ " in told
+        return ["-DWITHOUT_AVX512"] if has_avx2 else ["-DWITHOUT_AVX512", "-DWITHOUT_AVX2"]
+
     def _hash(self, ext: Extension) -> str:
         """Hash all that decides what the compiler makes: text, flags, compiler, Python."""
         compiler = [str(word) for word in getattr(self.compiler, "compiler_so", [])]
@@ -129,7 +147,7 @@ class BuildEngine(build_ext):
         told += [sys.version, sysconfig.get_config_var("EXT_SUFFIX"), platform.libc_ver()]
         if compiler:
             told.append(subprocess.check_output([compiler[0], "--version"], text=True))
-        folder = "vm" if ext.name == "minigrad._vm" else "nodes"
+        folder = "vm" if ext.name == MACHINE else "nodes"
         names = (*sorted(ext.sources), *sorted((PACKAGE / "native" / folder).rglob("*.h")))
         return _hash_of(repr(told), *(ROOT / name for name in names), *sorted(WRITTEN.glob("*.h")))
 
@@ -200,27 +218,11 @@ def extensions() -> list[Extension]:
         build_dir=str(WRITTEN.relative_to(ROOT)),
         language_level=3,
         compiler_directives=DIRECTIVES,
-        shared_utility_qualified_name=SHARED,
     )
-    compiled.append(shared())
     for path, text in hashes.items():
         path.write_text(text, encoding="utf-8")
     # The machine is written with the vectors of GCC and clang. First, for it takes the longest.
     return [machine(), *compiled] if POSIX else compiled
-
-
-def shared() -> Extension:
-    """Have Cython write what its modules share, unless it is there, and describe that."""
-    from Cython import __version__
-
-    path = WRITTEN / __version__ / "_cyutility.c"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # By its whole name, which Cython minds since 3.3.1: other packages have such a module too.
-        command = [f"--generate-shared={path}", f"--module-name={SHARED}"]
-        subprocess.run([sys.executable, "-m", "cython", *command], check=True)
-    source = str(path.relative_to(ROOT))
-    return Extension(SHARED, [source], extra_compile_args=["-O1", *FLAGS, "-w"] if POSIX else [])
 
 
 def write_codes() -> None:
@@ -269,7 +271,7 @@ def machine() -> Extension:
     """Describe the extension that runs compiled programs."""
     files = sorted(str(path.relative_to(ROOT)) for path in (PACKAGE / "native/vm").rglob("*.[ch]"))
     return Extension(
-        "minigrad._vm",
+        MACHINE,
         [path for path in files if path.endswith(".c")],
         include_dirs=["src/minigrad/native"],
         depends=files,

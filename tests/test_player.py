@@ -384,6 +384,60 @@ def test_grads_of_boxes_are_those_of_the_engine_in_the_end():
     assert seen == 7  # parameters; the loss itself is a run of two additions
 
 
+@pytest.mark.parametrize("fault", ["overwrite", "mul_own", "missing_seed", "stale_interior"])
+def test_faults_over_boxes_end_as_in_an_engine_that_has_them(fault):
+    root = on_two_points()
+    play = boxed(root)
+    (run,) = [run for run in play["runs"] if run["name"] == fault]
+    now = {unit: text for unit, text, *_ in [*run.get("first", []), *run["seed"]]}
+    for row in reversed(run["rows"]):
+        now |= {unit: text for unit, text, *_ in row}
+    now |= dict(run.get("kept", []))
+    with minigrad.broken(fault):
+        for _ in range(2 if "first" in run else 1):
+            root.backward()
+    by_label = {node.label: node.grad for node in minigrad.trace(root)[0] if node.label}
+    wrong = {unit: (text, right) for unit, text, right in run["wrong"]}
+    assert wrong
+    seen = 0
+    for number, unit in enumerate(play["units"]):
+        if unit["labelled"] and unit["nodes"] == 1 and "box" not in unit:
+            assert now.get(number, "0") == brief(by_label[unit["name"]])
+            seen += 1
+        if number in wrong:
+            assert wrong[number][0] == now.get(number, "0") != wrong[number][1]
+        else:
+            assert "first" in run or now.get(number, "0") == unit["grad"]
+    assert seen == 7
+
+
+def test_a_fault_that_does_no_harm_has_no_rows_over_boxes_either():
+    runs = {run["name"]: run for run in boxed(on_two_points())["runs"]}
+    assert "rows" not in runs["exp_input"]
+    assert "rows" in runs["overwrite"]
+
+
+def test_paths_over_boxes_add_up_and_follow_the_arrows_of_every_level():
+    root = on_two_points()
+    play = boxed(root)
+    root.backward()
+    by_label = {node.label: node.grad for node in minigrad.trace(root)[0] if node.label}
+    ends = {k: (start, end) for k, (start, end) in enumerate(play["arrows"])}
+    variables = [unit for unit in play["units"] if unit["name"] in by_label and "terms" in unit]
+    assert len(variables) == 7
+    for unit in variables:
+        total = sum(float(product) for product, *_ in unit["terms"])
+        total += float(unit["rest"][0]) if "rest" in unit else 0.0
+        assert total == pytest.approx(by_label[unit["name"]], rel=1e-3, abs=1e-3)
+        for product, arrows, factors, passed in unit["terms"]:
+            assert math.prod(map(float, factors)) == pytest.approx(float(product), rel=1e-2)
+            assert passed[0] == play["units"].index(unit)
+            assert len(passed) == len(factors) + 1
+            # In the level of the variable the arrows lead on from it, and to the result at last.
+            assert any(ends[k][0] == passed[0] for k in arrows)
+            assert any(ends[k][1] == passed[-1] for k in arrows)
+
+
 def test_half_of_a_backward_pass_over_boxes():
     """Of x, which two boxes use, the one that comes later has passed its part on first."""
     x = Value(0.5, label="x")

@@ -1047,9 +1047,49 @@ def test_links_name_the_boxes_that_are_open(window):
     assert (other.text("title"), other.text("count")) == (title, opened.text("count"))
 
 
-def test_boxes_can_be_predicted_and_have_no_faults(window):
+def test_faults_over_boxes(window):
     opened = window(two_layers())
-    assert not opened.page.is_visible('[data-player="fault"]')
+    page = opened.page
+    page.select_option('[data-player="fault"]', "overwrite")
+    opened.press("End")
+    assert opened.text("title") == "These gradients are wrong:"
+    assert " ≠ " in opened.text("text")
+    assert page.locator(".is-wrong .mg-right").count() > 0
+    page.select_option('[data-player="fault"]', "overwrite_add")  # which shows in closed boxes only
+    assert opened.text("title") == "Gradients inside these boxes are wrong; a click opens one:"
+    assert "layer0.neuron0" in opened.text("text")
+    page.locator('[data-box="MLP.layer0.neuron0"]').click()
+    assert opened.text("title") == "These gradients are wrong:"
+    opened.press("b")  # mended
+    assert opened.text("title") == "Every gradient is there."
+    assert page.locator(".is-wrong").count() == 0
+
+
+def test_paths_of_a_variable_over_boxes(window):
+    page = window(two_layers()).page
+    page.locator('[data-box="MLP.layer0.neuron0"]').click()
+    weight = page.locator('[aria-label^="layer0.neuron0.w0,"]')
+    weight.hover()
+    ways = page.eval_on_selector_all(".mg-ways path", "all => all.map((each) => each.dataset.way)")
+    assert set(ways) == set("012345")
+    badges = page.locator('[data-player="paths-terms"] .badge')
+    assert badges.count() == 6
+    # A stroke lies on its arrow, in whichever box that is.
+    off = page.evaluate(
+        """() => {
+          const root = document.querySelector("minigrad-player").shadowRoot;
+          return [...root.querySelectorAll(".mg-ways path")].filter((path) => {
+            const arrow = root.querySelector(`[data-arrow="${path.dataset.along}"] .mg-edge`);
+            const [one, other] = [path, arrow].map((each) => each.getBoundingClientRect());
+            return Math.abs(one.left - other.left) > 9 || Math.abs(one.top - other.top) > 9;
+          }).length;
+        }"""
+    )
+    assert off == 0
+
+
+def test_boxes_can_be_predicted(window):
+    opened = window(two_layers())
     opened.press("p", "End", *["ArrowLeft"] * 2)
     opened.scrub(14)  # the sum, which is one number
     assert opened.page.is_visible('[data-player="guess"]')

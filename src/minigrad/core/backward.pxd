@@ -4,6 +4,7 @@ cimport cython
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from libc.string cimport memset
 
+from .buffers cimport doubles_in
 from .node cimport Extras, Gradients, Node, numbers_in, _this_thread
 
 cdef dict open_blocks
@@ -28,22 +29,26 @@ cdef extern from "Python.h":  # items of tuples, borrowed
     void *PyTuple_GET_ITEM(object values, Py_ssize_t k)
 
 # What one node passes on to thousands: all are Values and have their places, since the order is made.
-cdef inline int add_products(tuple operands, double[::1] partials, double grad,
-                             double *flow) except -1:
+cdef inline double *partials_of(tuple operands, array) except? NULL:
+    cdef Py_ssize_t count
+    cdef double *partials = doubles_in(array, &count)
+    if count != len(operands):
+        raise ValueError(f"{len(operands)} operands, but {count} derivatives.")
+    return partials
+
+cdef inline int add_products(tuple operands, array, double grad, double *flow) except -1:
     cdef Py_ssize_t k
-    if partials.shape[0] != len(operands):
-        raise ValueError(f"{len(operands)} operands, but {partials.shape[0]} derivatives.")
+    cdef double *partials = partials_of(operands, array)
     for k in range(len(operands)):
         flow[(<Node>PyTuple_GET_ITEM(operands, k))._place] += partials[k] * grad
     return 0
 
 # False, and nothing added, if one of the operands is no leaf, or is there twice.
-cdef inline bint add_to_leaves(Node root, tuple operands, double[::1] partials) except -1:
+cdef inline bint add_to_leaves(Node root, tuple operands, array) except -1:
     cdef Py_ssize_t k
     cdef Node node
     cdef int is_special = IS_SPECIAL
-    if partials.shape[0] != len(operands):
-        raise ValueError(f"{len(operands)} operands, but {partials.shape[0]} derivatives.")
+    cdef double *partials = partials_of(operands, array)
     if root._a is not None or root._b is not None or (<Extras>root._extras).custom_backward is not None:
         return False
     for k in range(len(operands)):

@@ -2,6 +2,7 @@
 
 cimport cython
 
+from .buffers cimport doubles_in
 from .node cimport Node
 
 from libc.string cimport memcmp
@@ -45,15 +46,14 @@ cdef inline bint has_same_items(values, tuple before) noexcept:
     return memcmp(PySequence_Fast_ITEMS(values), PySequence_Fast_ITEMS(before),
                   count * sizeof(void *)) == 0
 
-cdef inline int copy_fields(values, double[::1] x, int which) except -1:
+cdef inline int copy_fields(values, numbers, int which) except -1:
     cdef Py_ssize_t k
     cdef Py_ssize_t count = len(values)
     cdef void **items = PySequence_Fast_ITEMS(values)
-    if x.shape[0] < count:
-        raise IndexError(f"{x.shape[0]} numbers for {count} Values.")
-    if not count:
-        return 0
-    cdef double *p = &x[0]
+    cdef Py_ssize_t room
+    cdef double *p = doubles_in(numbers, &room)
+    if room < count:
+        raise IndexError(f"{room} numbers for {count} Values.")
     if which == READ_DATA:
         for k in range(count):
             p[k] = (<Node>items[k])._data

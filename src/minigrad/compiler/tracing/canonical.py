@@ -16,6 +16,9 @@ from .tape import DOT, SUM, check_length, zeros
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
+if not cython.compiled:
+    from ...core.cython_shim import ints_in
+
 _SUM, _DOT = SUM, DOT  # C numbers, in the native engine
 _ADD = OPS["add"].code
 _MUL = OPS["mul"].code
@@ -66,10 +69,13 @@ def canonical(entries: Any, ends: Sequence[int], as_written: bool = False) -> Ca
         spread += len(operands)
     check_length(count + spread + len(ends))
     code, first, second = entries.codes, entries.firsts, entries.seconds
-    uses, user = zeros(count), zeros(count)
+    # Arrays are held by names of their own: in the native engine the others are addresses in them.
+    uses_array, user_array = zeros(count), zeros(count)
+    uses, user = ints_in(uses_array), ints_in(user_array)
     _count_uses(entries, ends, uses, user)
     found = Canonical()
-    inside, has_product = zeros(count), zeros(count)
+    inside_array, product_array = zeros(count), zeros(count)
+    inside, has_product = ints_in(inside_array), ints_in(product_array)
     roots = products = plain = 0
     for k in range(count):
         op = code[k]
@@ -108,8 +114,10 @@ def canonical(entries: Any, ends: Sequence[int], as_written: bool = False) -> Ca
     # A sum may need an entry of its own for the terms that are no products: see `_add_sum`.
     entries.reserve(roots)
     code, first, second = entries.codes, entries.firsts, entries.seconds
-    level, same = zeros(count + roots), zeros(count + roots)
-    stack, maps = zeros(spread), zeros(plain)
+    levels, sames = zeros(count + roots), zeros(count + roots)
+    level, same = ints_in(levels), ints_in(sames)
+    stack_array, map_array = zeros(spread), zeros(plain)
+    stack, maps = ints_in(stack_array), ints_in(map_array)
     work = _Sums(roots, spread, products)
     shared: dict[int, int] = {}
     wide: list[tuple[int, tuple[int, ...]]] = []
@@ -155,8 +163,8 @@ def canonical(entries: Any, ends: Sequence[int], as_written: bool = False) -> Ca
         level[k] = highest + 1
         maps[map_count] = k
         map_count += 1
-    found.level, found.same, found.wide = level, same, wide
-    found.maps = maps[:map_count]
+    found.level, found.same, found.wide = levels, sames, wide
+    found.maps = map_array[:map_count]
     work.into(found)
     return found
 
@@ -264,10 +272,13 @@ class _Sums:
     """Sums and dots as they are found."""
 
     def __init__(self, count: int, spread: int, products: int) -> None:
-        self.roots, self.starts, self.ends = zeros(count), zeros(count), zeros(count)
-        self.terms = zeros(spread)
-        self.dot_roots, self.dot_starts, self.dot_ends = zeros(count), zeros(count), zeros(count)
-        self.lefts, self.rights = zeros(products), zeros(products)
+        sizes = [count, count, count, spread, count, count, count, products, products]
+        self.arrays = [zeros(size) for size in sizes]
+        roots, starts, ends, terms, dot_roots, dot_starts, dot_ends, lefts, rights = self.arrays
+        self.roots, self.starts, self.ends = ints_in(roots), ints_in(starts), ints_in(ends)
+        self.terms, self.lefts, self.rights = ints_in(terms), ints_in(lefts), ints_in(rights)
+        self.dot_roots, self.dot_starts = ints_in(dot_roots), ints_in(dot_starts)
+        self.dot_ends = ints_in(dot_ends)
         self.sum_count = self.term_count = self.dot_count = self.pair_count = 0
 
     def end_sum(self, root: int, start: int, end: int) -> None:
@@ -295,11 +306,12 @@ class _Sums:
 
     def into(self, found: Canonical) -> None:
         sums, dots = self.sum_count, self.dot_count
-        found.sum_roots, found.sum_starts = self.roots[:sums], self.starts[:sums]
-        found.sum_ends, found.sum_terms = self.ends[:sums], self.terms[: self.term_count]
-        found.dot_roots, found.dot_starts = self.dot_roots[:dots], self.dot_starts[:dots]
-        found.dot_ends = self.dot_ends[:dots]
-        found.lefts, found.rights = self.lefts[: self.pair_count], self.rights[: self.pair_count]
+        roots, starts, ends, terms, dot_roots, dot_starts, dot_ends, lefts, rights = self.arrays
+        found.sum_roots, found.sum_starts, found.sum_ends = roots[:sums], starts[:sums], ends[:sums]
+        found.sum_terms = terms[: self.term_count]
+        found.dot_roots, found.dot_starts = dot_roots[:dots], dot_starts[:dots]
+        found.dot_ends = dot_ends[:dots]
+        found.lefts, found.rights = lefts[: self.pair_count], rights[: self.pair_count]
 
 
 def _check_operand(at: int, user: int) -> None:

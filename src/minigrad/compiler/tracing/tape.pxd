@@ -2,10 +2,11 @@
 
 cimport cython
 
+from ...core.buffers cimport ints_in
 from ...core.node cimport Node, Extras
 
 cdef int _INPUT, _CONSTANT, IS_SPECIAL, UNSTAMPED, _WHERE
-cdef int[::1] _arity
+cdef int *_arity
 cdef long long _next_base
 
 cdef long long _MOST
@@ -22,7 +23,9 @@ cdef class Entries:
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t capacity
     cdef long long base
-    cdef int[::1] codes, firsts, seconds
+    cdef int *codes
+    cdef int *firsts
+    cdef int *seconds
 
     cpdef reserve(self, Py_ssize_t count)
     cdef _look(self)

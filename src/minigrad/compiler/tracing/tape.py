@@ -27,13 +27,17 @@ from ...errors import TraceError
 if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
+if not cython.compiled:
+    from ...core.cython_shim import ints_in
+
 INPUT, CONSTANT = -1, -2
 SUM, DOT, MAX, ARGMAX, TAKE = 101, 102, 103, 104, 105
 _INPUT, _CONSTANT = INPUT, CONSTANT  # C numbers, in the native engine
 
 _WHERE = OPS["where"].code
 _bits = struct.Struct("<d").pack
-_arity = array("i", [-1 if row.arity is None else row.arity for row in TABLE])
+_arities = array("i", [-1 if row.arity is None else row.arity for row in TABLE])
+_arity = ints_in(_arities)
 
 
 # What to do instead, for all who tell somebody that a program is too large.
@@ -95,7 +99,8 @@ class Entries:
 
     def _look(self) -> None:
         """In the native engine, these are C arrays; the others are objects, for everybody else."""
-        self.codes, self.firsts, self.seconds = self.code, self.first, self.second
+        self.codes, self.firsts = ints_in(self.code), ints_in(self.first)
+        self.seconds = ints_in(self.second)
         self.capacity = len(self.code)
 
     def add(self, code: int, first: int = -1, second: int = -1) -> int:

@@ -376,7 +376,7 @@ static PyObject *refuse_iteration(PyObject *o)
     return PyObject_CallNoArgs(elements_refusal);
 }
 
-static PyObject *refuse_element(PyObject *o, PyObject *index)
+static PyObject *refuse_element(PyObject *o, Py_ssize_t index)
 {
     (void)index;
     return refuse_iteration(o);
@@ -388,7 +388,9 @@ static Py_ssize_t refuse_length(PyObject *o)
     return -1;
 }
 
-static PyMappingMethods no_elements = {refuse_length, refuse_element, NULL};
+/* The slot of sequences, for what has that of mappings fills the place of a dict in "text" % v, which
+   would then come back as it is. */
+static PySequenceMethods no_elements = {.sq_length = refuse_length, .sq_item = refuse_element};
 
 static void refuse_elements(PyObject *kind, PyObject *refusal)
 {
@@ -396,7 +398,7 @@ static void refuse_elements(PyObject *kind, PyObject *refusal)
     Py_INCREF(refusal);
     elements_refusal = refusal;
     type->tp_iter = refuse_iteration;
-    type->tp_as_mapping = &no_elements;
+    type->tp_as_sequence = &no_elements;
     PyType_Modified(type);
 }
 

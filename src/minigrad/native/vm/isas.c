@@ -15,8 +15,17 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
-/* clang has no such pragma; it gets what its flags ask for */
+/* clang has no such pragma; it gets what its flags ask for. An editable install is built without
+   what its processor does not have or would never choose: see setup.py. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#ifndef WITHOUT_AVX2
+#define HAS_AVX2 1
+#endif
+#ifndef WITHOUT_AVX512
+#define HAS_AVX512 1
+#endif
+#endif
+#if defined(HAS_AVX2) || defined(HAS_AVX512)
 #define MANY_ISAS 1
 #endif
 
@@ -33,14 +42,16 @@
 #pragma GCC pop_options
 #endif
 
-#ifdef MANY_ISAS
+#ifdef HAS_AVX2
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #define LANES 4
 #define ISA(name) name##_avx2
 #include "isa/body.h"
 #pragma GCC pop_options
+#endif
 
+#ifdef HAS_AVX512
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
 #define LANES 8
@@ -66,8 +77,10 @@ int loop_of(const char *text)
 
 /* The best first. */
 static const Isa isas[] = {
-#ifdef MANY_ISAS
+#ifdef HAS_AVX512
     ROW(avx512),
+#endif
+#ifdef HAS_AVX2
     ROW(avx2),
 #endif
     ROW(baseline),

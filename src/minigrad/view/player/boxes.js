@@ -3,7 +3,7 @@
 
 // The steps of a box by which it could be opened stand between its first and its last one, so where
 // one is in the play is the same whatever is open: `place` counts the smallest steps that are done.
-function timelineOfBoxes(play, open) {
+function timelineOfBoxes(play, open, run) {
   const isOpen = new Set(open);
   const around = new Map(play.units.flatMap((unit) => (unit.box ? [[unit.box, unit]] : [])));
   const isDrawn = ({ level }) => !level || (isOpen.has(level) && isDrawn(around.get(level)));
@@ -23,25 +23,46 @@ function timelineOfBoxes(play, open) {
       phase: "forward", place: to, units: [k], arrows: into[k], changes: worked, text: data, answer }));
   }
   const grads = play.units.map(() => "0");
-  const set = ([unit, text]) => {
+  const rights = play.units.map(() => undefined);
+  const set = ([unit, text, right]) => {
     grads[unit] = text;
-    return { key: 2 * unit + 1, text };
+    rights[unit] = right;
+    return { key: 2 * unit + 1, text, right };
   };
   const root = steps.at(-1);
-  frames.push(frameOf("seed", {
-    phase: "backward", place: number + 0.5, units: [root], changes: play.seed.map(set), seed: "1" }));
+  if (run.first) {
+    frames.push(frameOf("again", { phase: "backward", place: number + 0.3, changes: run.first.map(set) }));
+  }
+  const changes = (run.seed ?? play.seed).map(set);
+  const [seed, right] = [grads[root], grads[root] === "1" ? undefined : "1"];
+  frames.push(frameOf("seed", { phase: "backward", place: number + 0.5, units: [root], changes, seed, right }));
+  const done = run.rows ?? play.backward;
   for (const k of steps.toReversed()) {
     const { from, to } = play.units[k];
-    const rows = play.backward.slice(from, to).reverse().flat();
+    const rows = done.slice(from, to).reverse().flat();
     const targets = [...new Set(rows.map(([unit]) => unit))].filter((unit) => drawn.has(unit) && unit !== k);
     targets.sort((a, b) => a - b);
     const before = targets.map((unit) => grads[unit]);
     const changes = rows.map(set);
-    const after = targets.map((unit) => grads[unit]);
+    const after = targets.map((unit) => grads[unit] + unlike(rights[unit]));
     frames.push(frameOf("backward box", {
       phase: "backward", place: 2 * number + 1 - from, units: [k], arrows: into[k], targets, before, after, changes }));
   }
-  frames.push(frameOf("end", { place: 2 * number + 2, units: [root], wrong: [] }));
+  if (run.kept) {
+    frames.push(frameOf("kept", { phase: "backward", place: 2 * number + 1.5, changes: run.kept.map(set) }));
+  }
+  const wrong = run.wrong ?? [];
+  const shown = new Set([...drawn].map((k) => play.units[k]));
+  const outwards = ({ level }) => (level ? [around.get(level), ...outwards(around.get(level))] : []);
+  const inside = wrong.flatMap(([unit]) => outwards(play.units[unit]).filter((each) => shown.has(each)));
+  frames.push(frameOf("end", {
+    place: 2 * number + 2,
+    units: [root],
+    wrong: wrong.filter(([unit]) => drawn.has(unit)),
+    inside: [...new Set(inside)].map(nameOf),
+    survived: Boolean(run.name) && !run.rows,
+    changes: wrong.map(set),
+  }));
   return indexed({ ...play, units: play.units.map((unit) => (unit.from < unit.to ? { data: "" } : unit)) }, frames);
 }
 

@@ -6,7 +6,8 @@ pass back through them: so the rows here are of the smallest steps, and `boxes.j
 box that is closed. All numbers are texts by now, from the smallest to the largest of those alike.
 
 A pass that goes box by box adds the same contributions as the engine's in another order. What a
-grad is in the end is the engine's number, whatever the last digit of the sum in this order.
+grad is in the end is the engine's number, whatever the last digit of the sum in this order. The same
+goes for a pass with a fault; `right` says where it reads something else than the sound one.
 
 Start at `folded_play_of`.
 """
@@ -14,32 +15,39 @@ Start at `folded_play_of`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...calculus.steps import Forward, steps
-from ...core.names import readable, short, short_name
+from ...calculus.paths import explain_all
+from ...calculus.replay import Replay, replays
+from ...calculus.steps import Forward, Step, steps
+from ...core.names import brief, readable, short, short_name
 from ...core.strict import is_stale
 from ..boxes import Box, Part
 from ..collapse import span_of
 from ..folding import Folding, Level
 from ..scene import Unit
 from ..svg import COLUMN
-from .frames import Play
+from .frames import TOP, Play, paths_told
 
 CHECKED = 500  # nodes; of more than that nobody recomputes the numbers by eye
+BROKEN = 3_000  # nodes; every fault is a pass of its own, and a page has them all
 
 
 def folded_play_of(root: Any, folding: Folding, levels: Mapping[str, Level]) -> Play:
     """Return the whole play as JSON can hold it; `levels` are the insides that can be opened."""
     numbered = _Numbered(folding, levels)
-    grads = _Grads(root, folding, numbered)
+    _Ways(folding, numbered).tell(root)
+    shown, sound = _Shown(folding, numbered), steps(root)
+    grads = _Grads(shown, sound)
     units = numbered.units
-    seed = grads.changed([len(folding.kinds.members) - 1])
+    seed = grads.begin({id(root): 1.0})
     backward = [grads.passed_on(kinds) for kinds in reversed(numbered.atoms)][::-1]
     for number, unit in enumerate(units):
         unit["columns"] = [len(f"data {unit['data']}"), len(f"grad {grads.widest[number]}")]
         unit["grad"] = grads.texts[number]
+    broken = replays(root, sound) if folding.size[0] <= BROKEN else []
+    runs = [_run(played, shown, numbered.atoms, grads.final, backward) for played in broken]
     nodes, edges = folding.size
     result = folding.kinds.unit(len(folding.kinds.members) - 1)
     return {
@@ -53,7 +61,7 @@ def folded_play_of(root: Any, folding: Folding, levels: Mapping[str, Level]) -> 
         "levels": numbered.tables,
         "seed": seed,
         "backward": backward,
-        "runs": [{"name": ""}],
+        "runs": [{"name": ""}, *runs],
     }
 
 
@@ -171,49 +179,172 @@ class _Numbered:
             unit["to"] = len(self.atoms)
 
 
-class _Grads:
-    """The grads of all nodes during a backward pass that goes from step to step."""
+class _Ways:
+    """The arrows along a path, in every box that it runs through."""
 
-    def __init__(self, root: Any, folding: Folding, numbered: _Numbered) -> None:
-        self.kinds = folding.kinds
-        self.now: dict[int, float] = {id(root): 1.0}  # by id(node)
-        self.given: dict[int, list[tuple[Any, float]]] = {}  # what each node adds to its operands
-        self.final: dict[int, float] = {}
-        for step in steps(root):
-            self.given.setdefault(id(step.node), []).append((step.operand, step.contribution))
-            self.final[id(step.operand)] = step.after
-        self.missing = Counter(id(x) for found in self.given.values() for x, _ in found)
-        self.kind_of = {id(node): k for k, nodes in enumerate(self.kinds.members) for node in nodes}
-        shown: dict[int, list[int]] = {}  # by kind: the units that show its numbers
+    def __init__(self, folding: Folding, numbered: _Numbered) -> None:
+        self.folding, self.numbered = folding, numbered
+        self.kind_of = _kinds_of(folding)
+        self.places: dict[str, dict[Part, int]] = {}
+        self.arrows: dict[tuple[str, int, int], int] = {}
+        for name, level in numbered.levels.items():
+            ports = {k: n for n, kinds in enumerate(level.ports) for k in kinds}
+            parts = {part: len(level.ports) + n for n, part in enumerate(level.parts)}
+            self.places[name] = ports | parts
+            table = numbered.tables[name]
+            for n, ends in enumerate(table["ends"]):
+                self.arrows.setdefault((name, *ends), table["arrows"] + n)
+
+    def tell(self, root: Any) -> None:
+        """Give each unit that is one node the paths from it to the result."""
+        chosen = [
+            (self.numbered.units[number], self.folding.kinds.members[part][0])
+            for part, number in self.numbered.at.items()
+            if not isinstance(part, Box) and self.numbered.units[number]["nodes"] == 1
+        ]
+        if self.folding.size[0] > BROKEN:
+            return
+        explained = explain_all(root, TOP, [node for _, node in chosen])
+        for (unit, _), found in zip(chosen, explained, strict=True):
+            unit |= paths_told(found)
+            unit["terms"] = [
+                [
+                    brief(term.product),
+                    self.along([self.kind_of[id(node)] for node in term.nodes]),
+                    [brief(local) for local in term.locals],
+                    [self.unit_of(self.kind_of[id(node)]) for node in term.nodes],
+                ]
+                for term in found.terms
+            ]
+
+    def unit_of(self, k: int) -> int:
+        """Return the unit of a kind, or of the smallest box around it that has one."""
+        at, home = self.numbered.at, self.folding.tree.home[k]
+        return next(at[part] for part in (k, *home.outwards()) if part in at)
+
+    def along(self, kinds: list[int]) -> list[int]:
+        """Return the arrows from kind to kind; where boxes are closed they lead to those."""
+        found: dict[int, None] = {}
+        tree = self.folding.tree
+        for source, target in zip(kinds, kinds[1:], strict=False):
+            for box in tree.home[target].outwards():
+                if box.id not in self.places:
+                    continue
+                place, to = self.places[box.id], tree.part_in(box, target)
+                part = tree.part_in(box, source)
+                start = place.get(source if part is None else part)
+                arrow = self.arrows.get((box.id, start, place[to])) if start is not None else None
+                if arrow is not None:
+                    found[arrow] = None
+        return list(found)
+
+
+def _kinds_of(folding: Folding) -> dict[int, int]:
+    return {id(node): k for k, nodes in enumerate(folding.kinds.members) for node in nodes}
+
+
+class _Shown:
+    """Which units show the numbers of which nodes."""
+
+    def __init__(self, folding: Folding, numbered: _Numbered) -> None:
+        self.members = folding.kinds.members
+        self.kind_of = _kinds_of(folding)
+        self.units: dict[int, list[int]] = {}  # by kind
         self.nodes: list[list[Any]] = [[] for _ in numbered.units]
         for part, number in numbered.at.items():
             for k in folding.results(part) if isinstance(part, Box) else [part]:
-                shown.setdefault(k, []).append(number)
-                self.nodes[number] += self.kinds.results[k]
+                self.units.setdefault(k, []).append(number)
+                self.nodes[number] += folding.kinds.results[k]
+
+    def text(self, number: int, grads: Mapping[int, float]) -> str:
+        """Return what a unit reads, with these grads by id(node)."""
+        return str(span_of([grads.get(id(node), 0.0) for node in self.nodes[number]]))
+
+
+class _Grads:
+    """The grads of all nodes during a backward pass that goes from step to step."""
+
+    def __init__(self, shown: _Shown, played: list[Step], fault: Any = None) -> None:
         self.shown = shown
-        self.texts = ["0"] * len(numbered.units)
+        self.now: dict[int, float] = {}  # by id(node)
+        self.given: dict[int, list[tuple[Any, float, bool]]] = {}  # what a node gives to operands
+        self.final: dict[int, float] = {}
+        for step in played:
+            replaces = fault is not None and fault.replaces(step.node)
+            told = (step.operand, step.contribution, replaces)
+            self.given.setdefault(id(step.node), []).append(told)
+            self.final[id(step.operand)] = step.after
+        self.missing = Counter(id(x) for found in self.given.values() for x, *_ in found)
+        self.texts = ["0"] * len(shown.nodes)
         self.widest = self.texts[:]
+
+    def begin(self, grads: Mapping[int, float]) -> list[tuple[int, str]]:
+        """Let the grads be these, and 0 where there is none; return which units read what now."""
+        before, self.now = self.now, dict(grads)
+        return self.changed(self.shown.kind_of[at] for at in before | self.now)
 
     def passed_on(self, kinds: list[int]) -> list[tuple[int, str]]:
         """Let kinds give what they have to their operands; return which units read what now."""
         touched: dict[int, None] = {}
         for k in reversed(kinds):
-            for node in self.kinds.members[k]:  # of a run, the last one first
-                for operand, contribution in self.given.get(id(node), ()):
+            for node in self.shown.members[k]:  # of a run, the last one first
+                for operand, contribution, replaces in self.given.get(id(node), ()):
                     self.missing[id(operand)] -= 1
+                    before = 0.0 if replaces else self.now.get(id(operand), 0.0)
                     is_last = not self.missing[id(operand)]
-                    total = self.now.get(id(operand), 0.0) + contribution
-                    self.now[id(operand)] = self.final[id(operand)] if is_last else total
-                    touched[self.kind_of[id(operand)]] = None
+                    total = self.final[id(operand)] if is_last else before + contribution
+                    self.now[id(operand)] = total
+                    touched[self.shown.kind_of[id(operand)]] = None
         return self.changed(touched)
 
-    def changed(self, kinds: Any) -> list[tuple[int, str]]:
+    def changed(self, kinds: Iterable[int]) -> list[tuple[int, str]]:
         """Return what the units that show these kinds read now, where that is something else."""
         found = []
-        for number in dict.fromkeys(n for k in kinds for n in self.shown.get(k, ())):
-            text = str(span_of([self.now.get(id(node), 0.0) for node in self.nodes[number]]))
+        for number in dict.fromkeys(n for k in kinds for n in self.shown.units.get(k, ())):
+            text = self.shown.text(number, self.now)
             if text != self.texts[number]:
                 self.texts[number] = text
                 self.widest[number] = max(self.widest[number], text, key=len)
                 found.append((number, text))
         return found
+
+
+def _run(
+    played: Replay,
+    shown: _Shown,
+    atoms: list[list[int]],
+    right: Mapping[int, float],
+    sound: list[list[tuple[int, str]]],
+) -> dict[str, Any]:
+    """A run with a fault; without rows if the fault does this graph no harm."""
+    run: dict[str, Any] = {"name": played.fault.name, "says": played.fault.says}
+    if not played.shows:
+        return run
+    grads = _Grads(shown, played.steps, played.fault)
+    if played.first:
+        run["first"] = grads.begin({id(node): grad for node, grad in played.first})
+    run["seed"] = grads.begin({id(node): grad for node, grad in played.begins})
+    root = len(shown.members) - 1
+    now = dict.fromkeys(shown.units.get(root, ()), "1")  # what the sound pass reads
+    rows = []
+    reads: dict[int, list[str]] = {}
+    for kinds, done in zip(reversed(atoms), reversed(sound), strict=True):
+        now |= dict(done)
+        touched = dict.fromkeys(n for n, _ in [*grads.passed_on(kinds), *done])
+        row = []
+        for number in touched:
+            text, should = grads.texts[number], now.get(number, "0")
+            told = [text] if played.first or text == should else [text, should]
+            if reads.get(number, ["0"]) != told:
+                reads[number] = told
+                row.append([number, *told])
+        rows.append(row)
+    run["rows"] = rows[::-1]
+    if played.kept:
+        after = grads.now | {id(node): after for node, _, after in played.kept}
+        run["kept"] = grads.begin(after)
+    should = dict(right) | {id(node): number for node, _, number in played.wrong}
+    units = {n for node, *_ in played.wrong for n in shown.units.get(shown.kind_of[id(node)], ())}
+    wrong = [[n, grads.texts[n], shown.text(n, should)] for n in sorted(units)]
+    run["wrong"] = [row for row in wrong if row[1] != row[2]]
+    return run

@@ -124,9 +124,10 @@ function caption(play, frame, say, isAsked) {
       return boxCaption(play, frame, say, isAsked);
     case "end": {
       const list = frame.wrong.map(([k, text, right]) => ownerOf(play.units[k]) + ` ${text}${unlike(right)}`);
-      if (list.length) return { title: say("wrong title"), text: list.join(", ") };
+      if (list.length) return { title: say("wrong title"), text: play.levels ? few(list, 8) : list.join(", ") };
+      if (frame.inside?.length) return { title: say("inside title"), text: few(frame.inside, 8) };
       const key = frame.survived ? "survived" : "end";
-      return { title: say(`${key} title`), text: say(play.levels ? "boxes text" : `${key} text`) };
+      return { title: say(`${key} title`), text: say(play.levels && !frame.survived ? "boxes text" : `${key} text`) };
     }
     default: // start, again, kept
       return {

@@ -146,7 +146,7 @@ def _unit(node: Any, explanation: Explanation, arrows: _Arrows) -> dict[str, Any
         "labelled": bool(node.label),
         "data": "" if node._operands else brief(node.data),  # at the start
         "grad": brief(explanation.gradient),
-        "count": _count(explanation.paths),
+        **paths_told(explanation),
         "terms": [[brief(term.product), arrows.along(term)] for term in explanation.terms],
     }
     if short != name:
@@ -157,9 +157,15 @@ def _unit(node: Any, explanation: Explanation, arrows: _Arrows) -> dict[str, Any
         unit["stale"] = (
             True  # what the row says is not so any more, and the caption has to say that
         )
-    if explanation.rest_paths:
-        unit["rest"] = [brief(explanation.rest), _count(explanation.rest_paths)]
     return unit
+
+
+def paths_told(explanation: Explanation) -> dict[str, Any]:
+    """Say how many paths there are, and what those come to that are not listed."""
+    told: dict[str, Any] = {"count": _count(explanation.paths)}
+    if explanation.rest_paths:
+        told["rest"] = [brief(explanation.rest), _count(explanation.rest_paths)]
+    return told
 
 
 def _count(paths: int) -> str:

@@ -19,9 +19,9 @@ function pathList(find, say) {
     }
     const key = { 0: "path none", 1: "path head one" }[count] ?? "path head";
     find("paths-head").textContent = say(key, { name, gradient: secret(grad), count });
-    const rows = terms.map(([product, path], way) => {
-      const factors = path.map((arrow) => play.arrows[arrow][2]);
-      const nodes = [unit, ...path.map((arrow) => play.arrows[arrow][1])];
+    const rows = terms.map(([product, path, locals, passed], way) => { // these two only of boxes
+      const factors = locals ?? path.map((arrow) => play.arrows[arrow][2]);
+      const nodes = passed ?? [unit, ...path.map((arrow) => play.arrows[arrow][1])];
       const names = nodes.map((k) => nameOf(play.units[k]));
       const row = rowOf([`${way + 1}`, secret(product), secret(shortened(factors, " · ") || "1"), shortened(names, " → ")]);
       row.dataset.way = way;

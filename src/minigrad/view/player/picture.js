@@ -17,8 +17,7 @@ function pictureOf(svg, play) {
   }
   for (const arrow of svg.querySelectorAll("[data-arrow]")) arrows[arrow.dataset.arrow] = arrow;
   svg.querySelectorAll(".mg-ways, .mg-tag").forEach((each) => each.remove()); // of another player
-  const ways = draw("g", { class: "mg-ways", fill: "none" });
-  svg.querySelector("[data-arrow]")?.parentNode.before(ways); // like a marker pen, under the arrows
+  const ways = new Map(); // by the group of arrows that they lie under, like a marker pen: each box has one
   const texts = []; // what each field reads
   const tags = new Map(); // by unit: what a wrong grad should be
   const isBack = arrows.map((arrow) => arrow.classList.contains("is-back"));
@@ -36,7 +35,8 @@ function pictureOf(svg, play) {
     texts[key] = reads;
     fields[key].textContent = text;
     if (isGrad) {
-      if (!play.levels) condense(fields[key], text, play.units[unit].columns * play.column);
+      const { columns } = play.units[unit]; // of a play with boxes, those of data too
+      condense(fields[key], text, (columns[1] ?? columns) * play.column);
       fields[key].classList.toggle("is-wrong", right !== undefined);
       units[unit].classList.toggle("is-wrong", right !== undefined);
       correct(unit, right);
@@ -95,7 +95,7 @@ function pictureOf(svg, play) {
   function choose(unit, terms) {
     for (const element of chosen) element.classList.remove("on-path");
     chosen = [];
-    ways.replaceChildren();
+    for (const group of ways.values()) group.replaceChildren();
     svg.classList.toggle("has-path", unit !== null);
     if (unit === null) return;
     const reached = new Set([unit]);
@@ -110,9 +110,18 @@ function pictureOf(svg, play) {
     for (const element of chosen) element.classList.add("on-path");
     const sharing = new Map();
     terms.forEach(([, path], way) => {
-      for (const arrow of path) sharing.set(arrow, [...(sharing.get(arrow) ?? []), way]);
+      for (const arrow of path.filter((k) => arrows[k])) sharing.set(arrow, [...(sharing.get(arrow) ?? []), way]);
     });
-    for (const [arrow, all] of sharing) ways.append(...all.map((way, k) => stroke(arrow, way, k, all.length)));
+    for (const [arrow, all] of sharing) under(arrow).append(...all.map((way, k) => stroke(arrow, way, k, all.length)));
+  }
+
+  function under(arrow) {
+    const around = arrows[arrow].parentNode;
+    if (!ways.has(around)) {
+      ways.set(around, draw("g", { class: "mg-ways", fill: "none" }));
+      around.before(ways.get(around));
+    }
+    return ways.get(around);
   }
 
   function stroke(arrow, way, turnOf, count) {
@@ -127,7 +136,7 @@ function pictureOf(svg, play) {
   }
 
   function single(way) { // null: all of them
-    for (const path of ways.children) path.classList.toggle("is-faint", way !== null && path.dataset.way !== `${way}`);
+    for (const path of [...ways.values()].flatMap((group) => [...group.children])) path.classList.toggle("is-faint", way !== null && path.dataset.way !== `${way}`);
   }
 
   // Another play with the same picture: what is written anew is written by its names.

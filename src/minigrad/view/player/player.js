@@ -93,7 +93,7 @@ function open(host, root, given, turn) {
 
   function run() {
     if (!timelines.has(state.fault)) {
-      const made = play.levels ? timelineOfBoxes(play, open) : timeline(play, runs.get(state.fault));
+      const made = play.levels ? timelineOfBoxes(play, open, runs.get(state.fault)) : timeline(play, runs.get(state.fault));
       timelines.set(state.fault, made);
     }
     return timelines.get(state.fault);
@@ -151,7 +151,7 @@ function open(host, root, given, turn) {
     slider.setAttribute("aria-valuetext", say("step of", { frame: state.frame, last, title }));
     find("count").textContent = `${state.frame} / ${last}`;
     main.dataset.phase = frame.phase;
-    main.dataset.kind = frame.wrong?.length ? "wrong" : frame.kind;
+    main.dataset.kind = frame.wrong?.length || frame.inside?.length ? "wrong" : frame.kind;
     const address = given.link?.(state.frame, state.fault, play.levels && open);
     find("link").hidden = !address;
     if (address) find("link").href = address;
@@ -245,7 +245,7 @@ function open(host, root, given, turn) {
       find("fault").value = state.fault;
       return; // a play that lacks runs has what the one before had, until they are there
     }
-    lastFault ||= play.runs[1].name;
+    lastFault ||= play.runs[1]?.name ?? "";
     const survived = document.createElement("optgroup");
     survived.label = say("survived");
     find("fault").replaceChildren(find("fault").options[0]);
@@ -496,7 +496,7 @@ function open(host, root, given, turn) {
     if (state.fault) lastFault = state.fault;
   }
 
-  if (given.play.levels) find("fault").parentNode.hidden = true; // a fault is of single nodes
+  if (given.play.levels && given.play.runs.length === 1) find("fault").parentNode.hidden = true; // too large
   wire();
   followTheme(host, main, signal);
   load(given); // now: a frame that is out of sight hears of no resizing
