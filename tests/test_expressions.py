@@ -130,7 +130,7 @@ def test_comparisons(test, expected):
 @pytest.mark.parametrize(
     "text",
     ["n = x*w + b; o = tanh(n)", "n = x*w + b\no = tanh(n)\n", "n = x*w + b;\n\ntanh(\nn)",
-     ";; n = x*w +\n b; tanh(n);"],
+     ";; n = x*w +\n b; tanh(n);", "n = x*w + b\n(tanh(n))"],
 )  # fmt: skip
 def test_statements(text):
     x, w, b = Value(2.0), Value(-0.5), Value(0.25)

@@ -46,8 +46,8 @@ _OWN = {
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<store>[A-Za-z_][A-Za-z_0-9]*)\s*=(?!=)"
-    r"|(?P<call>[A-Za-z_][A-Za-z_0-9]*)\s*\("
+    r"|(?P<store>[A-Za-z_][A-Za-z_0-9]*)[^\S\n]*=(?!=)"
+    r"|(?P<call>[A-Za-z_][A-Za-z_0-9]*)[^\S\n]*\("
     r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
     r"|\[\s*(?P<index>[0-9]{1,9})\s*\]"
     r"|(?P<symbol>\*\*|<=|>=|[-+*/(),;<>]))"
@@ -288,18 +288,31 @@ def evaluate(program: list[Token], variables: Mapping[str, Any]) -> Any:
             result = known[token.text] = stack.pop()
             if isinstance(result, Value) and not result.label and id(result) not in given:
                 result.label = token.text
-        elif token.kind == "index":
-            stack.append(_element(stack.pop(), int(token.text)))
-        elif token.text == "negate":
-            stack.append(-_one(stack.pop(), "-"))
-        elif token.kind == "call":
-            arguments = stack[-token.arguments :]
-            del stack[-token.arguments :]
-            stack.append(_called(token.text, arguments))
         else:
-            b, a = stack.pop(), stack.pop()
-            stack.append(_OPERATORS[token.text](_one(a, token.text), _one(b, token.text)))
+            count = operands_of(token)
+            operands = stack[-count:]
+            del stack[-count:]
+            stack.append(applied(token, operands))
     return _one(stack.pop() if stack else result, "the result")
+
+
+def operands_of(token: Token) -> int:
+    """Return how many operands an operator, a call or an index takes."""
+    if token.kind == "call":
+        return token.arguments
+    return 1 if token.kind == "index" or token.text == "negate" else 2
+
+
+def applied(token: Token, operands: list[Any]) -> Any:
+    """Apply an operator, a call or an index."""
+    if token.kind == "call":
+        return _called(token.text, operands)
+    if token.kind == "index":
+        return _element(operands[0], int(token.text))
+    if token.text == "negate":
+        return -_one(operands[0], "-")
+    a, b = operands
+    return _OPERATORS[token.text](_one(a, token.text), _one(b, token.text))
 
 
 def _called(name: str, arguments: list[Any]) -> Any:

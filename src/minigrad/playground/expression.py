@@ -112,10 +112,10 @@ def exported(request: Request) -> dict[str, Any]:
     """Return a file: a picture, the player as a page, the scene, or a program."""
     given = Given(request)
     to = request.choice("format", FORMATS)
+    root, _ = given.graph(request.lang)
     if to in TARGETS:
         text = code_for(to, given.program, given.numbers, request.lang)
         return {"file": f"{to}_expression.py", "type": "text/x-python", "text": text}
-    root, _ = given.graph(request.lang)
     root.backward()
     if to == "svg":
         text, kind = view.to_svg(root, request.way), "image/svg+xml"

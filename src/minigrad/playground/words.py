@@ -29,6 +29,11 @@ WORDS: dict[str, dict[str, str]] = {
         "so it is": "{equation}",
         "seed": "the derivative of a number with respect to itself is 1",
         "missing": "{where} has no {functions}; write the expression with what it has.",
+        "python arithmetic": "{where} has Python's own numbers, and {what}, or its slope, is none "
+        "of them (a division by zero, an overflow or a complex number); give other numbers.",
+        "renamed": "Other names here, because Python, this program or an input has them: {names}",
+        "recursion": "its backward pass calls itself for every operation",
+        "not reached": "the result does not depend on {name}",
         "no variable": "{text} = {result}: there is no variable in it, so there is no graph. Write "
         "one, such as a*2.",
         "press": "Press **Check**, under the editor: it runs `probe.py` on your engine.",
@@ -72,6 +77,12 @@ WORDS: dict[str, dict[str, str]] = {
         "so it is": "{equation}",
         "seed": "la derivada de un número respecto de sí mismo es 1",
         "missing": "{where} no tiene {functions}; escribe la expresión con lo que tiene.",
+        "python arithmetic": "{where} tiene los números de Python, y {what}, o su pendiente, no es "
+        "ninguno de ellos (división por cero, desbordamiento o número complejo); da otros números.",
+        "renamed": "Otros nombres aquí, porque ya los tiene Python, este programa o una entrada: "
+        "{names}",
+        "recursion": "su pasada hacia atrás se llama a sí misma por cada operación",
+        "not reached": "el resultado no depende de {name}",
         "no variable": "{text} = {result}: no hay ninguna variable, así que no hay grafo. Escribe "
         "una, como a*2.",
         "press": "Pulsa **Comprobar**, debajo del editor: ejecuta `probe.py` con tu motor.",
