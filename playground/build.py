@@ -63,12 +63,19 @@ def scripts() -> dict[str, str]:
     """Return the modules that the package itself has: the player and the folded pictures."""
     os.environ["MINIGRAD_PURE"] = "1"  # whatever is compiled here is of another build
     sys.path.insert(0, str(SOURCE))
+    from minigrad.calculus.faults import FAULTS
     from minigrad.view.player.page import fold_script, script
     from minigrad.view.svg import DARK, DARK_FOLD
 
     dark = "".join(each.partition("{")[2].rpartition("}")[0] for each in (DARK, DARK_FOLD))
     themed = f'[data-theme="dark"] {{ {dark} }}\n'  # of pictures outside the player
-    return {"player.js": script(), "fold.js": fold_script(), "dark.css": themed}
+    faults = f"export const FAULTS = {json.dumps(list(FAULTS))};\n"
+    return {
+        "player.js": script(),
+        "fold.js": fold_script(),
+        "faults.js": faults,
+        "dark.css": themed,
+    }
 
 
 def site(with_snapshot: bool = True) -> None:

@@ -27,7 +27,7 @@ ORDER = [
     ["functions"],
     ["calculus"],
     ["checkpoint", "modules", "nn", "loss", "optim", "training_checkpoint"],
-    ["expressions", "compat", "plot"],
+    ["expression_words", "expressions", "compat", "plot"],
     ["distributed"],
     ["compiler"],
     ["datasets", "fit", "history"],

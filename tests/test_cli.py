@@ -217,6 +217,8 @@ def test_steps_right_and_broken():
         (["draw", "a", "a=1", "-o", "no/x.svg"], "there is no such folder"),
         (["draw", "a", "a=1", "--rankdir", "up"], "--rankdir up: write LR"),
         (["explain", "a", "a=1", "--of", "b"], "--of b: the variables are a"),
+        (["explain", "a", "a=1", "--of", "b", "--lang", "es"], "--of b: las variables son a"),
+        (["explain", "a +", "a=1", "--lang", "es"], "la expresión termina donde se espera"),
         (["play", "a b", "a=1"], "minigrad play: "),
         (["draw", "a", "a=1", "--outptu", "x.svg"], "there is no option --outptu; --help lists"),
         (["play", "a", "a=1", "-o", "x.txt"], "name a file that ends in .html"),

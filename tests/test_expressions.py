@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
+import re
 
 import pytest
 from hostile_text import parsed
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 
 import minigrad
 from minigrad import ExpressionError, Value
+from minigrad.expression_words import PHRASES, worded
 from minigrad.expressions import FUNCTIONS, evaluate, names, number, parse
 
 
@@ -130,7 +134,7 @@ def test_comparisons(test, expected):
 @pytest.mark.parametrize(
     "text",
     ["n = x*w + b; o = tanh(n)", "n = x*w + b\no = tanh(n)\n", "n = x*w + b;\n\ntanh(\nn)",
-     ";; n = x*w +\n b; tanh(n);"],
+     ";; n = x*w +\n b; tanh(n);", "n = x*w + b\n(tanh(n))"],
 )  # fmt: skip
 def test_statements(text):
     x, w, b = Value(2.0), Value(-0.5), Value(0.25)
@@ -156,75 +160,101 @@ def test_a_number_may_be_written_as_an_expression(text, expected):
     assert isinstance(number(text), float)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "ends where a number"),
-        ("   ", "ends where a number"),
-        ("1 +", "ends where a number"),
-        ("* 2", r"missing before '\*'"),
-        ("(1", "never closed"),
-        ("tanh(1", "never closed"),
-        ("1)", "no open parenthesis"),
-        ("1, 2", "no open parenthesis"),
-        ("(1, 2)", "no open parenthesis"),
-        ("a b", "operator is missing before 'b'"),
-        ("2(3)", "operator is missing before '\\('"),
-        ("2 tanh(1)", "operator is missing before 'tanh'"),
-        ("()", r"missing before '\)'"),
-        ("tanh()", r"missing before '\)'"),
-        ("tanh(1, 2)", "takes 1 argument, got 2"),
-        ("maximum(1)", "takes 2 arguments, got 1"),
-        ("sin(1,)", r"missing before '\)'"),
-        ("a.b", r"unexpected '\.'; a function is written tanh\(x\)"),
-        ("a^2", r"unexpected '\^'; a power is written with \*\*"),
-        ("maxi(1, 2)", "no function 'maxi'; did you mean maximum?"),
-        ("sigmod(1)", "no function 'sigmod'; did you mean sigmoid?"),
-        ("tanh", r"tanh is a function: write tanh\(…\)"),
-        ("a[b]", r"unexpected '\['"),
-        ("pi[0]", r"\[0\] takes one of several numbers, .* this is one already"),
-        ("softmax(1, 2)[2]", r"\[2\]: there are 2, counted from \[0\] to \[1\]"),
-        ("[0]", "missing before '0'"),
-        ("softmax(1)", r"the result: here is room for one number, and softmax gives 1; take one"),
-        ("1 + softmax(1, 2)", r"\+: here is room for one number, and softmax gives 2"),
-        ("-softmax(1, 2)", "-: here is room for one number"),
-        ("tanh(softmax(1, 2))", "tanh: here is room for one number"),
-        ("1 > 2", r"a comparison stands first in where\(x > 0, a, b\), once"),
-        ("where(1, 2, 3)", r"where chooses by a comparison: where\(x > 0, a, b\)"),
-        ("where(1)", "where chooses by a comparison"),
-        ("where(1 > 2)", "where takes 3 arguments, got 1"),
-        ("where(0 < 1 < 2, 3, 4)", "a comparison stands first"),
-        ("where(0 < 1, 2 < 3, 4)", "a comparison stands first"),
-        ("where(1 == 2, 3, 4)", "unexpected '='; numbers are compared with <, <=, > or >="),
-        ("where(n = 2, 3, 4)", "'n =' begins a statement, so a ; is missing before it"),
-        ("n = m = 2", "'m =' begins a statement"),
-        ("2 n = 3", "'n =' begins a statement"),
-        ("tanh = 2", "tanh is a function; give the result another name"),
-        ("1; 2", "only the last statement may do without a name"),
-        ("1\n+ 2", "only the last statement may do without a name"),
-        ("n = ; 2", "missing before this ';'"),
-        ("n = (1; 2", "never closed"),
-        ("n =", "ends where a number"),
-        (";", "ends where a number"),
-        ("n = 1; 2 +", "ends where a number"),
-        ("m; m = 2", "only the last statement"),
-        ("n = m; m = 2", "no value for m"),
-        ("(a := 2)", "unexpected ':'"),
-        ("f'x'", 'unexpected "\'"'),
-        ("lambda x: x", "operator is missing before 'x'"),
-        ("__import__(1)", "no function '__import__'"),
-        ("é + 1", "unexpected 'é'"),
-        ("1 // 2", "missing before '/'"),
-        ("5 % 2", "unexpected '%'"),
-        ("1e", "operator is missing before 'e'"),
-        ("1_000", "operator is missing before '_000'"),
-        ("0x10", "operator is missing before 'x10'"),
-        ("a + 1", "no value for a; add a=…"),
-    ],
-)
+WRONG = [
+    ("", "ends where a number"),
+    ("   ", "ends where a number"),
+    ("1 +", "ends where a number"),
+    ("* 2", r"missing before '\*'"),
+    ("(1", "never closed"),
+    ("tanh(1", "never closed"),
+    ("1)", "no open parenthesis"),
+    ("1, 2", "no open parenthesis"),
+    ("(1, 2)", "no open parenthesis"),
+    ("a b", "operator is missing before 'b'"),
+    ("2(3)", "operator is missing before '\\('"),
+    ("2 tanh(1)", "operator is missing before 'tanh'"),
+    ("()", r"missing before '\)'"),
+    ("tanh()", r"missing before '\)'"),
+    ("tanh(1, 2)", "takes 1 argument, got 2"),
+    ("maximum(1)", "takes 2 arguments, got 1"),
+    ("sin(1,)", r"missing before '\)'"),
+    ("a.b", r"unexpected '\.'; a function is written tanh\(x\)"),
+    ("a^2", r"unexpected '\^'; a power is written with \*\*"),
+    ("maxi(1, 2)", "no function 'maxi'; did you mean maximum?"),
+    ("sigmod(1)", "no function 'sigmod'; did you mean sigmoid?"),
+    ("tanh", r"tanh is a function: write tanh\(…\)"),
+    ("a[b]", r"unexpected '\['"),
+    ("pi[0]", r"\[0\] takes one of several numbers, .* this is one already"),
+    ("softmax(1, 2)[2]", r"\[2\]: there are 2, counted from \[0\] to \[1\]"),
+    ("[0]", "missing before '0'"),
+    ("softmax(1)", r"the result: here is room for one number, and softmax gives 1; take one"),
+    ("1 + softmax(1, 2)", r"\+: here is room for one number, and softmax gives 2"),
+    ("-softmax(1, 2)", "-: here is room for one number"),
+    ("tanh(softmax(1, 2))", "tanh: here is room for one number"),
+    ("1 > 2", r"a comparison stands first in where\(x > 0, a, b\), once"),
+    ("where(1, 2, 3)", r"where chooses by a comparison: where\(x > 0, a, b\)"),
+    ("where(1)", "where chooses by a comparison"),
+    ("where(1 > 2)", "where takes 3 arguments, got 1"),
+    ("where(0 < 1 < 2, 3, 4)", "a comparison stands first"),
+    ("where(0 < 1, 2 < 3, 4)", "a comparison stands first"),
+    ("where(1 == 2, 3, 4)", "unexpected '='; numbers are compared with <, <=, > or >="),
+    ("where(n = 2, 3, 4)", "'n =' begins a statement, so a ; is missing before it"),
+    ("n = m = 2", "'m =' begins a statement"),
+    ("2 n = 3", "'n =' begins a statement"),
+    ("tanh = 2", "tanh is a function; give the result another name"),
+    ("1; 2", "only the last statement may do without a name"),
+    ("1\n+ 2", "only the last statement may do without a name"),
+    ("n = ; 2", "missing before this ';'"),
+    ("n = (1; 2", "never closed"),
+    ("n =", "ends where a number"),
+    (";", "ends where a number"),
+    ("n = 1; 2 +", "ends where a number"),
+    ("m; m = 2", "only the last statement"),
+    ("n = m; m = 2", "no value for m"),
+    ("(a := 2)", "unexpected ':'"),
+    ("f'x'", 'unexpected "\'"'),
+    ("lambda x: x", "operator is missing before 'x'"),
+    ("__import__(1)", "no function '__import__'"),
+    ("é + 1", "unexpected 'é'"),
+    ("1 // 2", "missing before '/'"),
+    ("5 % 2", "unexpected '%'"),
+    ("1e", "operator is missing before 'e'"),
+    ("1_000", "operator is missing before '_000'"),
+    ("0x10", "operator is missing before 'x10'"),
+    ("a + 1", "no value for a; add a=…"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), WRONG)
 def test_everything_else_is_one_kind_of_error(text, words):
     with pytest.raises(ExpressionError, match=words):
         value(text)
+
+
+@pytest.mark.parametrize("text", [text for text, _ in WRONG])
+def test_every_mistake_is_told_in_spanish(text):
+    with pytest.raises(ExpressionError) as caught:
+        value(text)
+    english, spanish = (worded(caught.value, lang).splitlines() for lang in ("en", "es"))
+    assert english[1:] == spanish[1:]  # the place
+    assert not re.search(r"\b(the|is|are|missing|takes|before|numbers|with)\b", spanish[0])
+
+
+@pytest.mark.smoke
+def test_the_words_are_the_same_in_every_language():
+    fields = {
+        lang: {key: sorted(set(re.findall(r"{(\w+)}", text))) for key, text in phrases.items()}
+        for lang, phrases in PHRASES.items()
+    }
+    assert fields["en"] == fields["es"]
+
+
+def test_a_mistake_can_be_copied_and_pickled():
+    with pytest.raises(ExpressionError) as caught:
+        parse("1 +")
+    for twin in (copy.copy(caught.value), pickle.loads(pickle.dumps(caught.value))):
+        assert isinstance(twin, ExpressionError)
+        assert str(twin) == str(caught.value)
 
 
 @pytest.mark.smoke

@@ -9,14 +9,12 @@ import math
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from test_lab import edited, fences
 
 from minigrad.check.doctor.catalogue import FAULTS
 from minigrad.check.doctor.signatures import patient, source
 from minigrad.lab import LABS
-from minigrad.playground import KINDS, SAFE, answer, answer_json
+from minigrad.playground import answer
 from minigrad.playground.gallery import EXAMPLES
 from minigrad.playground.words import WORDS
 
@@ -127,7 +125,8 @@ def test_a_folded_graph_can_be_opened():
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_the_gallery(example):
-    found = ask(example.kind, text=example.text, values=example.values)
+    values = {"values": example.values} if example.kind == "expression" else {}
+    found = ask(example.kind, text=example.text, **values)
     runs = {run["name"]: run for run in found["player"]["play"]["runs"]}
     assert example.fault in runs
     assert not example.fault or runs[example.fault]["rows"]  # the fault shows
@@ -408,7 +407,7 @@ def test_the_boundary_and_a_step_opened():
     )
     assert shown["title"] == "loss"
     assert grads(shown)["layer0.neuron0.w0"] is not None
-    assert "parameters: this network has 17" in refused("train", parameters=[1.0])
+    assert "parameters: there are 1, and this network has 17" in refused("train", parameters=[1.0])
 
 
 # ---- exercises ---------------------------------------------------------------------------------
@@ -467,60 +466,3 @@ def test_a_box_that_is_no_number():
     assert graded["boxes"][0]["verdict"] == "no number"
     assert graded["boxes"][1]["verdict"] == "empty"
     assert ask("grade", level=1, seed=1, answers={"0": "two"}, lang="es")["boxes"][0]["reason"]
-
-
-# ---- requests that are wrong -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("request_", "fragment"),
-    [
-        (None, "a request is an object"),
-        ([], "a request is an object"),
-        ({}, "kind"),
-        ({"kind": "eval"}, "is none of"),
-        ({"kind": "expression"}, "text: a text is missing"),
-        ({"kind": "expression", "text": 3}, "a text is missing"),
-        ({"kind": "expression", "text": "a +"}, "is expected"),
-        ({"kind": "expression", "text": "2 + 3"}, "there is no variable"),
-        ({"kind": "expression", "text": "x" * 10_001}, "10,000 are read"),
-        ({"kind": "expression", "text": "+".join("a" * 1_002)}, "1,000 are the most"),
-        ({"kind": "expression", "text": "a", "values": {"a": None}}, "no number"),
-        ({"kind": "expression", "text": "a", "values": {"a": "__import__('os')"}}, "there is no"),
-        ({"kind": "expression", "text": "a", "values": []}, "should be an object"),
-        ({"kind": "expression", "text": "a", "lang": "fr"}, "is none of en, es"),
-        ({"kind": "expression", "text": "a", "rankdir": "up"}, "is none of LR, TB"),
-        ({"kind": "export", "text": "a", "format": "png"}, "is none of"),
-        ({"kind": "train", "steps": 10**9}, "from 0 to 50"),
-        ({"kind": "lab", "lab": "nothing"}, "is none of"),
-        ({"kind": "lab-check", "lab": "order", "text": "", "seen": {"a": 3}}, "object of objects"),
-        ({"kind": "exercise"}, "seed"),
-    ],
-)
-def test_mistakes_are_told(request_, fragment):
-    assert fragment in answer(request_)["error"]
-
-
-def test_what_runs_programs_is_not_safe():
-    assert SAFE.isdisjoint({"python", "doctor", "lab-check"})
-    assert set(KINDS) > SAFE
-
-
-FIELDS = st.dictionaries(
-    st.sampled_from("text values lang rankdir along from to level seed answers steps grid".split()),
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
-    | st.sampled_from(["a*b", "a/0", "exp(a)", "log(-a)", "x**y"])
-    | st.dictionaries(st.sampled_from("ab"), st.floats() | st.text(max_size=4)),
-)  # fmt: skip
-
-
-@given(st.sampled_from(sorted({*SAFE, "exercise", "grade", "gallery", "lab", "labs"})), FIELDS)
-def test_no_request_raises(kind, fields):
-    text = json.dumps({"kind": kind, **fields})
-    found = json.loads(answer_json(text))
-    assert isinstance(found, dict)
-
-
-def test_what_is_no_json():
-    assert "not JSON" in json.loads(answer_json("{"))["error"]
-    assert "not JSON" in json.loads(answer_json("[" * 100_000))["error"]

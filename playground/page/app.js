@@ -44,7 +44,7 @@ class App {
   }
 
   say = (key, fields) => speaker(this.lang)(key, fields);
-  ask = (request, seconds) => this.engine.ask({ lang: this.lang, rankdir: this.way, faults: this.picture.faults(), ...request }, seconds);
+  ask = (request, seconds) => this.engine.ask({ lang: this.lang, rankdir: this.way, ...request }, seconds);
 
   get way() {
     this.width ??= find("right").clientWidth; // measuring has the browser lay out everything

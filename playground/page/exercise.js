@@ -38,7 +38,7 @@ export class ExerciseTab {
     const { say } = this.app;
     const { text, values, svg, boxes } = this.posed;
     const given = Object.entries(values).map(([name, x]) => `${name} = ${x}`).join(", ");
-    this.inputs = new Map(boxes.map(({ unit, name }) => [unit, make("input", { className: "box-input", inputMode: "text", autocomplete: "off", "aria-label": `${say("your gradient")} ${name}`, "data-unit": unit })]));
+    this.inputs = new Map(boxes.map(({ unit, name }) => [unit, make("input", { className: "box-input", maxLength: 100, inputMode: "text", autocomplete: "off", "aria-label": `${say("your gradient")} ${name}`, "data-unit": unit })]));
     this.reasons = new Map(boxes.map(({ unit }) => [unit, make("td", { className: "words" })]));
     const rows = boxes.toReversed().map(({ unit, name, data }) =>
       make("tr", {}, make("td", { text: name }), make("td", { className: "value", text: data }), make("td", {}, this.inputs.get(unit)), this.reasons.get(unit)));
@@ -54,7 +54,10 @@ export class ExerciseTab {
   async grade() {
     const answers = Object.fromEntries([...this.inputs].map(([unit, input]) => [unit, input.value]));
     const found = await this.app.ask({ kind: "grade", level: Number(this.level.value), seed: this.seed, answers });
-    if (found.error) return;
+    if (found.error) {
+      this.score.textContent = found.error;
+      return;
+    }
     for (const { unit, verdict, reason } of found.boxes) {
       const cell = this.reasons.get(unit);
       cell.textContent = verdict === "right" ? `✓ ${reason}` : `✗ ${reason}`;

@@ -80,7 +80,7 @@ export class ExpressionTab {
     }
     this.isBusy = true;
     const from = performance.now();
-    const request = { text: this.text.value, values: { ...this.values } };
+    const request = { text: this.text.value, remembered: { ...this.values } }; // also of names that are gone for now
     const range = this.#range(this.along);
     const faults = this.app.picture.faults(this.place);
     const room = this.room?.text === request.text ? this.room.columns : []; // boxes do not shrink under a slider
@@ -188,7 +188,7 @@ export class ExpressionTab {
   }
 
   async #export(format) {
-    const found = await this.app.ask({ kind: "export", format, text: this.text.value, values: this.values }, 30);
+    const found = await this.app.ask({ kind: "export", format, text: this.text.value, remembered: this.values }, 30);
     if (!found.error && !["minigrad", "micrograd", "pytorch"].includes(format)) download(found.file, found.type, found.text);
     return found;
   }

@@ -1,6 +1,7 @@
 // The right side: the player, or a picture whose boxes open, or a still one; and who points at what.
 import "./player.js";
 import { Fold } from "./fold.js";
+import { FAULTS } from "./faults.js";
 import { brief, make, svgFrom } from "./dom.js";
 
 const RESTS = 300; // ms after the last change
@@ -51,7 +52,7 @@ export class Picture {
   // The faults that the request for what comes next has to play at once: the one that is shown.
   faults(place) {
     const fault = place?.fault ?? this.player.player?.place().fault;
-    return fault ? [fault] : [];
+    return FAULTS.includes(fault) ? [fault] : []; // a link may say anything
   }
 
   // Those of all others take as long as the rest together, so they come when one rests.

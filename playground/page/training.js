@@ -88,13 +88,13 @@ export class TrainingTab {
     const asked = known;
     while (!this.history[known]) known -= 1;
     let parameters = this.history[known];
-    const common = { data: this.data.value, rate: this.rate.value || "0" };
+    const data = this.data.value;
     if (asked > known) {
-      const answer = await this.app.ask({ kind: "train", ...common, steps: asked - known, parameters }, 30);
+      const answer = await this.app.ask({ kind: "train", data, rate: this.rate.value || "0", steps: asked - known, parameters }, 30);
       ({ parameters } = answer);
     }
     const point = Math.min(Math.max(Math.round(Number(this.point.value)), 0), this.last.points.length - 1);
-    const answer = await this.app.ask({ kind: "train-open", ...common, parameters, point }, 30);
+    const answer = await this.app.ask({ kind: "train-open", data, parameters, point, faults: this.app.picture.faults() }, 30);
     if (!answer.error && this.app.mode === "training") this.app.picture.show(answer);
   }
 }

@@ -22,9 +22,8 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from . import functions
-from .core.names import plural
 from .core.ops import OPS
-from .errors import ExpressionError
+from .expression_words import WordedError
 from .scalar import Value, apply
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Token", "evaluate", "names", "number", "parse"]
@@ -46,18 +45,14 @@ _OWN = {
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<store>[A-Za-z_][A-Za-z_0-9]*)\s*=(?!=)"
-    r"|(?P<call>[A-Za-z_][A-Za-z_0-9]*)\s*\("
+    r"|(?P<store>[A-Za-z_][A-Za-z_0-9]*)[^\S\n]*=(?!=)"
+    r"|(?P<call>[A-Za-z_][A-Za-z_0-9]*)[^\S\n]*\("
     r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
     r"|\[\s*(?P<index>[0-9]{1,9})\s*\]"
     r"|(?P<symbol>\*\*|<=|>=|[-+*/(),;<>]))"
 )
 _NUMBER = re.compile(r"[+-]?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
-_HINTS = {
-    "^": "; a power is written with **",
-    ".": "; a function is written tanh(x), not x.tanh() or math.tanh(x)",
-    "=": "; numbers are compared with <, <=, > or >=",
-}
+_HINTS = "^.="  # what people write who know it from elsewhere
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _PRECEDENCE = {
     **dict.fromkeys(_COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "negate": 4, "**": 5,
@@ -75,16 +70,15 @@ class Token(NamedTuple):
 def parse(text: str) -> list[Token]:
     """Turn a text into a program in postfix order."""
     if len(text) > MAX_LENGTH:
-        raise ExpressionError(
-            f"the expression has {len(text)} characters; the limit is {MAX_LENGTH}."
-        )
+        raise WordedError("too long", count=len(text), limit=MAX_LENGTH)
     yard = _Yard(text)
     position, end = 0, len(text.rstrip())
     while position < end:
         match = _TOKEN.match(text, position)
         if match is None:
             at = position + len(text[position:]) - len(text[position:].lstrip())
-            raise yard.error(f"unexpected {text[at]!r}{_HINTS.get(text[at], '')}", at)
+            hint: Any = (f"hint {text[at]}", {}) if text[at] in _HINTS else ""
+            raise yard.error("unexpected", at, found=repr(text[at]), hint=hint)
         kind = str(match.lastgroup)
         if "\n" in text[position : match.start(kind)]:
             yard.end_line()
@@ -125,11 +119,11 @@ class _Yard:
             self._read_target(token, position)
         elif kind in ("number", "name", "call") or token == "(":
             if not self.expects_operand:
-                raise self.error(f"an operator is missing before {token!r}", position)
+                raise self.error("no operator", position, token=repr(token))
             self._read_operand(kind, token, position)
         elif self.expects_operand:
             if token not in ("+", "-"):
-                raise self.error(f"a number or a name is missing before {token!r}", position)
+                raise self.error("no operand", position, token=repr(token))
             if token == "-":
                 self.waiting.append(_Waiting("operator", "negate", position))
         elif kind == "index":  # binds tighter than all operators, which wait
@@ -146,21 +140,15 @@ class _Yard:
 
     def _begin_statement(self, position: int) -> None:
         if self.nameless is not None:
-            raise self.error(
-                "only the last statement may do without a name; write n = … here", self.nameless
-            )
+            raise self.error("nameless", self.nameless)
         self.is_begun, self.target, self.start = True, None, position
         self.count = len(self.program)
 
     def _read_target(self, name: str, position: int) -> None:
         if self.target is not None or self.waiting or len(self.program) > self.count:
-            raise self.error(
-                f"'{name} =' begins a statement, so a ; is missing before it (numbers are compared "
-                "with < and >)",
-                position,
-            )
+            raise self.error("late target", position, name=name)
         if name in FUNCTIONS:
-            raise self.error(f"{name} is a function; give the result another name", position)
+            raise self.error("function as target", position, name=name)
         self.target = name
 
     def end_line(self) -> None:
@@ -173,13 +161,13 @@ class _Yard:
         if not self.is_begun:
             return
         if self.expects_operand:
-            raise self.error("a number or a name is missing before this ';'", position)
+            raise self.error("no operand before ;", position)
         self._complete()
 
     def _complete(self) -> None:
         self._unwind()
         if self.waiting:
-            raise self.error("this parenthesis is never closed", self.waiting[-1].position)
+            raise self.error("never closed", self.waiting[-1].position)
         if self.target is None:
             self.nameless = self.start
         else:
@@ -190,7 +178,7 @@ class _Yard:
         """Note that a `where` has its comparison; nothing else may have one."""
         top = self.waiting[-1] if self.waiting else None
         if top is None or top.text != "where" or top.arguments > 1 or top.compares:
-            raise self.error("a comparison stands first in where(x > 0, a, b), once", position)
+            raise self.error("comparison", position)
         self.waiting[-1] = top._replace(compares=True)
 
     def _read_operand(self, kind: str, token: str, position: int) -> None:
@@ -198,14 +186,14 @@ class _Yard:
             if token not in FUNCTIONS:
                 close = [known for known in FUNCTIONS if known.startswith(token)]
                 close = close or difflib.get_close_matches(token, FUNCTIONS)
-                others = "there are " + ", ".join(FUNCTIONS)
-                hint = f"did you mean {close[0]}?" if close else others
-                raise self.error(f"there is no function {token!r}; {hint}", position)
+                others = ("there are", {"names": ", ".join(FUNCTIONS)})
+                hint = ("did you mean", {"name": close[0]}) if close else others
+                raise self.error("no such function", position, name=repr(token), hint=hint)
             self.waiting.append(_Waiting("call", token, position))
         elif token == "(":
             self.waiting.append(_Waiting("(", token, position))
         elif token in FUNCTIONS:
-            raise self.error(f"{token} is a function: write {token}(…)", position)
+            raise self.error("function alone", position, name=token)
         else:
             self.program.append(Token(kind, token))
             self.expects_operand = False
@@ -222,32 +210,32 @@ class _Yard:
     def _close(self, token: str, position: int) -> None:
         self._unwind()
         if not self.waiting or (token == "," and self.waiting[-1].kind != "call"):
-            raise self.error(f"this {token!r} has no open parenthesis to belong to", position)
+            raise self.error("not open", position, token=repr(token))
         top = self.waiting.pop()
         if top.text == "where" and not top.compares:
-            raise self.error("where chooses by a comparison: where(x > 0, a, b)", top.position)
+            raise self.error("no comparison", top.position)
         if token == ",":
             self.waiting.append(top._replace(arguments=top.arguments + 1))
         elif top.kind == "call":
             arity = FUNCTIONS[top.text]
             if arity is not None and top.arguments != arity:
-                takes = f"{top.text} takes {plural(arity, 'argument')}, got {top.arguments}"
-                raise self.error(takes, top.position)
+                key = "one argument" if arity == 1 else "arguments"
+                got = top.arguments
+                raise self.error(key, top.position, name=top.text, count=arity, got=got)
             self.program.append(Token("call", top.text, top.arguments))
 
     def finish(self) -> list[Token]:
         if self.is_begun and not self.expects_operand:
             self._complete()
         if self.is_begun or not self.program:
-            expected = "the expression ends where a number or a name is expected"
-            raise self.error(expected, len(self.text))
+            raise self.error("ends early", len(self.text))
         return self.program
 
-    def error(self, message: str, position: int) -> ExpressionError:
+    def error(self, key: str, position: int, **fields: object) -> WordedError:
         left = max(0, position - 30)
         window = self.text[left : position + 30]
         window = "".join(c if c.isprintable() else " " for c in window)
-        return ExpressionError(f"{message}\n  {window}\n  {' ' * (position - left)}^")
+        return WordedError(key, f"\n  {window}\n  {' ' * (position - left)}^", **fields)
 
 
 def names(program: list[Token]) -> list[str]:
@@ -273,9 +261,8 @@ def evaluate(program: list[Token], variables: Mapping[str, Any]) -> Any:
     known = {**CONSTANTS, **variables}
     missing = [name for name in names(program) if name not in known]
     if missing:
-        raise ExpressionError(
-            f"no value for {', '.join(missing)}; add {' '.join(f'{name}=…' for name in missing)}."
-        )
+        remedy = " ".join(f"{name}=…" for name in missing)
+        raise WordedError("no value", names=", ".join(missing), remedy=remedy)
     given = {id(x) for x in variables.values()}
     stack: list[Any] = []
     result: Any = None
@@ -288,18 +275,31 @@ def evaluate(program: list[Token], variables: Mapping[str, Any]) -> Any:
             result = known[token.text] = stack.pop()
             if isinstance(result, Value) and not result.label and id(result) not in given:
                 result.label = token.text
-        elif token.kind == "index":
-            stack.append(_element(stack.pop(), int(token.text)))
-        elif token.text == "negate":
-            stack.append(-_one(stack.pop(), "-"))
-        elif token.kind == "call":
-            arguments = stack[-token.arguments :]
-            del stack[-token.arguments :]
-            stack.append(_called(token.text, arguments))
         else:
-            b, a = stack.pop(), stack.pop()
-            stack.append(_OPERATORS[token.text](_one(a, token.text), _one(b, token.text)))
-    return _one(stack.pop() if stack else result, "the result")
+            count = operands_of(token)
+            operands = stack[-count:]
+            del stack[-count:]
+            stack.append(applied(token, operands))
+    return _one(stack.pop() if stack else result, ("the result", {}))
+
+
+def operands_of(token: Token) -> int:
+    """Return how many operands an operator, a call or an index takes."""
+    if token.kind == "call":
+        return token.arguments
+    return 1 if token.kind == "index" or token.text == "negate" else 2
+
+
+def applied(token: Token, operands: list[Any]) -> Any:
+    """Apply an operator, a call or an index."""
+    if token.kind == "call":
+        return _called(token.text, operands)
+    if token.kind == "index":
+        return _element(operands[0], int(token.text))
+    if token.text == "negate":
+        return -_one(operands[0], "-")
+    a, b = operands
+    return _OPERATORS[token.text](_one(a, token.text), _one(b, token.text))
 
 
 def _called(name: str, arguments: list[Any]) -> Any:
@@ -309,22 +309,17 @@ def _called(name: str, arguments: list[Any]) -> Any:
     return function([x for each in arguments for x in (each if type(each) is list else [each])])
 
 
-def _one(x: Any, where: str) -> Any:
+def _one(x: Any, where: str | tuple[str, dict[str, str]]) -> Any:
     if type(x) is list:
-        raise ExpressionError(
-            f"{where}: here is room for one number, and softmax gives {len(x)}; take one of them, "
-            "as in softmax(a, b)[0], or their sum(…), mean(…), max(…)."
-        )
+        raise WordedError("several", where=where, count=len(x))
     return x
 
 
 def _element(x: Any, k: int) -> Any:
     if type(x) is not list:
-        raise ExpressionError(
-            f"[{k}] takes one of several numbers, as in softmax(a, b)[0]; this is one already."
-        )
+        raise WordedError("one already", k=k)
     if k >= len(x):
-        raise ExpressionError(f"[{k}]: there are {len(x)}, counted from [0] to [{len(x) - 1}].")
+        raise WordedError("beyond", k=k, count=len(x), last=len(x) - 1)
     return x[k]
 
 

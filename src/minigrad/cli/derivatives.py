@@ -15,6 +15,7 @@ from ..check.gradcheck import ORACLES, GradcheckReport
 from ..core.names import cut, json_number
 from ..core.terminal import put, put_json, put_rich, put_table
 from ..errors import ExpressionError
+from ..expression_words import WordedError
 from ..scalar import Value
 from .given import Given, evaluated, graph
 from .options import AsJson, Assignments, Expression, Language, asked_language
@@ -115,11 +116,15 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Explain each gradient as a sum over paths."""
-    result, given = graph(expression, assignments)
-    if of is not None and of not in given.variables:
-        raise ExpressionError(f"--of {of}: the variables are {', '.join(given.variables)}.")
+    language = asked_language(lang)
+    try:
+        result, given = graph(expression, assignments)
+        if of is not None and of not in given.variables:
+            raise WordedError("no such variable", of=of, names=", ".join(given.variables))
+    except WordedError as mistake:
+        raise ExpressionError(mistake.worded(language)) from None
     chosen = [variable for name, variable in given.variables.items() if of in (None, name)]
-    explanations = explain_all(result, top, chosen, asked_language(lang))
+    explanations = explain_all(result, top, chosen, language)
     if as_json:
         put_json([found.as_dict() for found in explanations])
         return

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import ExpressionError
+from ..expression_words import WordedError
 from ..expressions import FUNCTIONS, Token, evaluate, names, number, parse
 from ..scalar import Value
 
@@ -43,10 +44,8 @@ def evaluated(expression: str, assignments: list[str] | None) -> Given:
     used = set(names(program))
     unused = [name for name in variables if name not in used]
     if unused:
-        raise ExpressionError(
-            f"the expression has no {', '.join(unused)}; leave out "
-            f"{' '.join(f'{name}=…' for name in unused)}."
-        )
+        remedy = " ".join(f"{name}=…" for name in unused)
+        raise WordedError("unused", names=", ".join(unused), remedy=remedy)
     return Given(text, result, variables, program)
 
 
@@ -54,9 +53,7 @@ def graph(expression: str, assignments: list[str] | None) -> tuple[Value, Given]
     """Read an expression that has a graph, and return the root of it as well."""
     given = evaluated(expression, assignments)
     if not isinstance(given.result, Value):
-        raise ExpressionError(
-            f"{given.text} has no variable, so there is no graph; write one, such as a*2 with a=3."
-        )
+        raise WordedError("no graph", text=given.text)
     return given.result, given
 
 
@@ -64,28 +61,23 @@ def _read() -> str:
     try:
         return sys.stdin.read().strip()
     except UnicodeDecodeError:
-        raise ExpressionError("-: the standard input is no text; send it an expression.") from None
+        raise WordedError("no text") from None
 
 
 def _variables(assignments: list[str]) -> dict[str, Value]:
     variables: dict[str, Value] = {}
     for assignment in assignments:
         if assignment.startswith("--"):
-            raise ExpressionError(f"there is no option {assignment}; --help lists them.")
+            raise WordedError("no option", option=assignment)
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals or not name.isidentifier() or not name.isascii():
-            raise ExpressionError(
-                f"{assignment.strip()!r} is not of the form name=number, such as a=2."
-            )
+            raise WordedError("no assignment", text=repr(assignment.strip()))
         if name in FUNCTIONS:
-            raise ExpressionError(f"{name} is a function; give the variable another name.")
+            raise WordedError("function as variable", name=name)
         if name in variables:
-            raise ExpressionError(f"{name} is given twice; give each variable once.")
+            raise WordedError("given twice", name=name)
         try:
             variables[name] = Value(number(text), label=name)
         except ExpressionError:
-            raise ExpressionError(
-                f"{name}={text}: {text!r} is not a number; write {name}=0.5 or {name}=1/2, and "
-                "the next variable after a space."
-            ) from None
+            raise WordedError("no number", name=name, text=text, quoted=repr(text)) from None
     return variables

@@ -7,19 +7,24 @@ page can be left, shared and opened again. `answer` never raises for what is in 
 is a dict with `error`. There is no DOM here and no network: the same module answers in a browser's
 worker (Pyodide), in the local server of `minigrad play` and in the tests.
 
-Start at `KINDS`: a row for each kind of request, each in a module of its own.
+Start at `KINDS`: a row for each kind of request, each in a module of its own; `fields.py` has the
+fields of each.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import MinigradError
+from ..expression_words import worded
 from . import doctor, exercise, expression, gallery, labs, picture, python, training
+from .fields import FIELDS
 from .freeing import release
-from .request import Request, RequestError
+from .request import Request, RequestError, read_request
+from .words import say
 
 __all__ = ["KINDS", "SAFE", "answer", "answer_json"]
 
@@ -47,21 +52,33 @@ SAFE = frozenset({"expression", "check", "export"})
 
 def answer(request: Any) -> Answer:
     """Answer a request; a mistake in it becomes `{"error": …}`, with its line if it has one."""
+    lang, limit = "en", sys.getrecursionlimit()  # which a program may have changed
     try:
-        asked = Request(request)
-        return KINDS[asked.choice("kind", KINDS)](asked)
+        kind, asked = read_request(request, FIELDS)
+        lang = asked.lang
+        return KINDS[kind](asked)
     except (RequestError, MinigradError) as error:
-        return {"error": str(error)}
-    except (ValueError, OverflowError, ArithmeticError, RecursionError, MemoryError) as error:
+        return {"error": worded(error, lang)}
+    except (RecursionError, MemoryError):
+        return {"error": say(lang, "too much")}
+    except (ValueError, ArithmeticError) as error:
         return {"error": f"{type(error).__name__}: {error}"}
     finally:
+        sys.setrecursionlimit(limit)
         release()
+
+
+def _whole(digits: str) -> int:
+    """Read a whole number; one that is too long for any field is only known to be so."""
+    return int(digits) if len(digits) < 1_000 else 10**1_000
 
 
 def answer_json(text: str) -> str:
     """Answer a request that is JSON, as JSON: what a worker calls."""
     try:
-        request = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        request = json.loads(text, parse_int=_whole)
+    except RecursionError:
+        return json.dumps({"error": say("en", "nested")})
+    except ValueError as error:
         return json.dumps({"error": f"this is not JSON: {error}"})
     return json.dumps(answer(request), allow_nan=False)

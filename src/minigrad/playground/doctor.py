@@ -12,9 +12,7 @@ WIDTH = 84  # columns of the report
 
 def diagnosed(request: Request) -> dict[str, Any]:
     """Examine the text of an engine; `seed` draws the numbers that nobody can foresee."""
-    text = request.text("text")
-    seed = request.whole("seed", 0, 2**53, 0)
-    report = diagnose_here(text, request.text("class", ""), seed=seed)
+    report = diagnose_here(request["text"], request["class"], seed=request["seed"])
     lang = request.lang
     return {
         "exit_code": report.exit_code,

@@ -17,7 +17,7 @@ from ..calculus.paths import Explanation, explain_all
 from ..calculus.replay import replays
 from ..calculus.steps import Step, steps
 from ..core.graph import topological_order
-from ..core.names import brief, short_name
+from ..core.names import brief, short, short_name
 from ..errors import ExpressionError
 from ..expressions import number
 from ..scalar import Value
@@ -25,7 +25,7 @@ from ..view.from_graph import scene_of
 from ..view.player.page import words as player_words
 from ..view.scene import Scene
 from ..view.svg import svg_of
-from .request import Request
+from .request import Request, RequestError
 from .words import say
 
 LEVELS = (1, 2, 3)
@@ -52,8 +52,7 @@ class Exercise:
 
 
 def _request(request: Request) -> Exercise:
-    level = request.whole("level", LEVELS[0], LEVELS[-1], 1)
-    return Exercise(level, request.whole("seed", 0, 2**53))
+    return Exercise(request["level"], request["seed"])
 
 
 def posed(request: Request) -> dict[str, Any]:
@@ -63,7 +62,7 @@ def posed(request: Request) -> dict[str, Any]:
     return {
         "text": exercise.text,
         "values": exercise.numbers,
-        "svg": _asking(svg_of(scene, request.way, has_style=False)),
+        "svg": _asking(svg_of(scene, request["rankdir"], has_style=False)),
         "boxes": [
             {
                 "unit": k,
@@ -78,11 +77,15 @@ def posed(request: Request) -> dict[str, Any]:
 def graded(request: Request) -> dict[str, Any]:
     """Grade the answers, by unit; a box that is wrong is told why."""
     exercise = _request(request)
-    lang, answers = request.lang, request.named("answers")
+    lang, answers = request.lang, request["answers"]
     wrong_ways = list(_wrong_ways(exercise, lang))
+    units = [str(k) for k in exercise.boxes]
+    for unit in answers:
+        if unit not in units:
+            raise RequestError(say(lang, "no box", unit=short(unit), units=", ".join(units)))
     boxes = []
     for k in exercise.boxes:
-        given = str(answers.get(str(k), "")).strip()[:100]
+        given = answers.get(str(k), "")
         verdict, reason = _grade(exercise, k, given, wrong_ways, lang)
         boxes.append({"unit": k, "given": given, "verdict": verdict, "reason": reason})
     right = sum(box["verdict"] == "right" for box in boxes)

@@ -10,13 +10,13 @@ from typing import Any
 
 from .. import expressions, view
 from ..check import gradcheck
-from ..core.names import json_number
+from ..core.names import json_number, short
 from ..errors import ExpressionError
 from ..expressions import CONSTANTS, Token, evaluate
 from ..scalar import Value
 from .code import TARGETS, code_for
 from .picture import shown as shown_graph
-from .request import Request, RequestError, as_number
+from .request import Request, RequestError
 from .words import say
 
 POINTS = 61  # of the small plot
@@ -29,20 +29,23 @@ class Given:
     """An expression as a request gives it."""
 
     def __init__(self, request: Request) -> None:
-        self.text = request.text("text", longest=expressions.MAX_LENGTH)
+        self.text = request["text"]
         if not self.text.strip():
             raise RequestError(say(request.lang, "no text"))
         self.program: list[Token] = expressions.parse(self.text)
         operations = sum(token.kind in ("operator", "call") for token in self.program)
         if operations > OPERATIONS:
-            raise RequestError(
-                f"text: {operations:,} operations; {OPERATIONS:,} are the most here."
-            )
-        values = request.named("values")
+            counts = {"count": f"{operations:,}", "most": f"{OPERATIONS:,}"}
+            raise RequestError(say(request.lang, "many operations", **counts))
+        values = request["values"]
         free = expressions.names(self.program)
+        for name in values:
+            if name not in free:
+                raise RequestError(say(request.lang, "no such name", name=short(name)))
+        known = request["remembered"] | values
         # `e` and `pi` are constants, unless somebody gives them a number.
-        wanted = [name for name in free if name not in CONSTANTS or name in values]
-        self.numbers = {name: as_number(name, values.get(name, DEFAULT)) for name in wanted}
+        wanted = [name for name in free if name not in CONSTANTS or name in known]
+        self.numbers = {name: known.get(name, DEFAULT) for name in wanted}
 
     def graph(self, lang: str) -> tuple[Value, dict[str, Value]]:
         """Run the expression forwards."""
@@ -64,7 +67,7 @@ def shown(request: Request) -> dict[str, Any]:
     root, variables = given.graph(request.lang)
     root.backward()
     found: dict[str, Any] = {}
-    name = request.text("along", "")
+    name = request["along"]
     if name in variables:
         found["plot"] = _plot(given, name, request, variables[name].grad, root.data)
     return found | shown_graph(root, variables, request)
@@ -72,10 +75,12 @@ def shown(request: Request) -> dict[str, Any]:
 
 def _plot(given: Given, name: str, request: Request, slope: float, result: float) -> dict[str, Any]:
     """Return the result along one variable, and the slope where it is now."""
-    low, high = request.number("from", -10.0), request.number("to", 10.0)
+    low, high = request["from"], request["to"]
     if not low < high:
-        raise RequestError(f"from {low} to {high}: the second number must be the larger one.")
-    xs = [low + (high - low) * k / (POINTS - 1) for k in range(POINTS)]
+        raise RequestError(say(request.lang, "range", low=low, high=high))
+    # Each end by itself: their difference may be larger than all floats.
+    parts = [k / (POINTS - 1) for k in range(POINTS)]
+    xs = [low * (1 - part) + high * part for part in parts]
     return {
         "name": name,
         "at": json_number(given.numbers[name]),
@@ -111,14 +116,14 @@ def checked(request: Request) -> dict[str, Any]:
 def exported(request: Request) -> dict[str, Any]:
     """Return a file: a picture, the player as a page, the scene, or a program."""
     given = Given(request)
-    to = request.choice("format", FORMATS)
+    to = request["format"]
+    root, _ = given.graph(request.lang)
     if to in TARGETS:
         text = code_for(to, given.program, given.numbers, request.lang)
         return {"file": f"{to}_expression.py", "type": "text/x-python", "text": text}
-    root, _ = given.graph(request.lang)
     root.backward()
     if to == "svg":
-        text, kind = view.to_svg(root, request.way), "image/svg+xml"
+        text, kind = view.to_svg(root, request["rankdir"]), "image/svg+xml"
     elif to == "json":
         text, kind = view.to_json(root), "application/json"
     else:

@@ -11,10 +11,10 @@ import sys
 from typing import Any
 
 from ..core.names import json_number
-from ..lab.labs import LABS, PAGES, Lab, Measured
+from ..lab.labs import LABS, PAGES, Lab
 from ..lab.measuring import measure
 from ..lab.workspace import STATES, judge, told
-from .request import Request, RequestError, as_number
+from .request import Request
 from .words import say
 
 # What a text tells somebody in a folder to do, alone or at the end of a sentence.
@@ -49,7 +49,7 @@ def opened(request: Request) -> dict[str, Any]:
 def checked(request: Request) -> dict[str, Any]:
     """Measure a learner's engine, and tell how far they are."""
     lab, lang = _lab(request), request.lang
-    text = request.text("text").encode()
+    text = request["text"].encode()
     before = sys.modules.get("engine")
     try:
         answer = measure(lambda: text, [str(path) for path in lab.probe_paths()])
@@ -57,10 +57,10 @@ def checked(request: Request) -> dict[str, Any]:
         sys.modules.pop("engine", None)
         if before is not None:
             sys.modules["engine"] = before
-    state = request.choice("state", STATES, STATES[0])
+    state = request["state"]
     problem = told(answer["failed"], lang)
     pages = tuple(_pages(request))
-    found, seen = judge(lab, lang, state, _seen(request), answer["measured"], problem, pages)
+    found, seen = judge(lab, lang, state, request["seen"], answer["measured"], problem, pages)
     kept = {name: {k: _kept(x) for k, x in numbers.items()} for name, numbers in seen.items()}
     then = found.engine if found.engine in ("partial", "other", "failed") else found.state
     if found.state == STATES[0] and then != "failed" and len(pages) < 2:
@@ -86,13 +86,12 @@ def checked(request: Request) -> dict[str, Any]:
 
 
 def _lab(request: Request) -> Lab:
-    return LABS[request.choice("lab", LABS)]
+    return LABS[request["lab"]]
 
 
 def _pages(request: Request) -> list[str]:
     """Name the pages that a learner has; the answers only once the engine was broken."""
-    state = request.choice("state", STATES, STATES[0])
-    count = request.whole("pages", 1, len(PAGES), 1)
+    state, count = request["state"], request["pages"]
     return [*PAGES][: count if state != STATES[0] else min(count, 2)]
 
 
@@ -104,15 +103,3 @@ def _page(lab: Lab, name: str, lang: str) -> str:
 
 def _kept(x: Any) -> Any:
     return json_number(x) if isinstance(x, float) else x
-
-
-def _seen(request: Request) -> Measured:
-    found: Measured = {}
-    for experiment, numbers in request.named("seen").items():
-        if not isinstance(numbers, dict):
-            raise RequestError("seen: this should be an object of objects.")
-        found[experiment] = {
-            str(k): x if isinstance(x, str) and x.endswith("Error") else as_number("seen", x)
-            for k, x in numbers.items()
-        }
-    return found

@@ -24,6 +24,7 @@ from ..view.scene import Scene
 from ..view.svg import svg_of
 from .remarks import remarks_on
 from .request import Request, RequestError
+from .words import say
 
 PATHS = 4  # of a gradient, told in a line
 ROWS = 60  # of the table
@@ -59,13 +60,13 @@ def shown(root: Value, variables: Mapping[str, Value], request: Request) -> dict
 
 def _picture(root: Value, request: Request) -> dict[str, Any]:
     drawn = drawing_of(root, LIMIT)
-    way = request.way
+    way = request["rankdir"]
     if not isinstance(drawn, Scene):
         folding, is_open = drawn
         return {"folded": _folded(folding, is_open, way)}
     if not drawn.is_complete:
         return {"still": {"svg": svg_of(drawn, way, has_style=False), "words": drawn.notice}}
-    faults = request.names("faults") if request.has("faults") else None
+    faults = request["faults"]
     play = play_of(root, drawn, faults, _room(request))
     shown: dict[str, Any] = {"play": play, "pictures": pictures_of(drawn, play, way)}
     if faults is not None:
@@ -78,7 +79,7 @@ def _room(request: Request) -> list[tuple[int, int]]:
 
     While an input is moved, a box that was wide once stays so: else all boxes would tremble.
     """
-    columns = [min(max(int(x), 0), COLUMNS) for x in request.numbers("room") if math.isfinite(x)]
+    columns = [min(max(int(x), 0), COLUMNS) for x in request["room"] if math.isfinite(x)]
     return list(zip(columns[::2], columns[1::2], strict=False))
 
 
@@ -108,9 +109,9 @@ def broken(request: Request) -> dict[str, Any]:
     They take as long as everything else together, and while somebody types or drags an input,
     nobody looks at them.
     """
-    graph = _waiting.graph(request.whole("graph", 0, 2**53))
+    graph = _waiting.graph(request["graph"])
     if graph is None:
-        raise RequestError("graph: another one has been shown since then.")
+        raise RequestError(say(request.lang, "graph is gone"))
     return {"runs": broken_runs_of(*graph)}
 
 

@@ -24,7 +24,7 @@ PRINTED = 20_000  # characters
 
 def run(request: Request) -> dict[str, Any]:
     """Run a program; show what it ends with, and what it printed."""
-    text = request.text("text")
+    text = request["text"]
     space: dict[str, Any] = {"__name__": "__main__"}
     output = io.StringIO()
     try:

@@ -1,14 +1,24 @@
-"""What a request may say: its fields, each looked at before it is used."""
+"""What a request may say: kinds of fields, each of which reads one or says what is wrong with it.
+
+`fields.py` has the table: which fields each kind of request has. A field that is wrong is a
+`RequestError` that begins with its name; one that nobody knows is wrong, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..core.names import short
+from ..errors import ExpressionError
+from ..expression_words import worded
 from ..expressions import number
+from .words import WORDS, say
 
 TEXT = 200_000  # characters of a program
+NEEDED: Any = object()  # the default of a field that must be there
 
 
 class RequestError(Exception):
@@ -16,80 +26,170 @@ class RequestError(Exception):
 
 
 class Request:
-    """A request, field by field."""
+    """A request whose fields have been read."""
 
-    def __init__(self, fields: Any) -> None:
-        if not isinstance(fields, dict):
-            raise RequestError(f"a request is an object, got {type(fields).__name__}.")
+    def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = fields
 
-    def has(self, name: str) -> bool:
-        """Tell whether a field is there."""
-        return name in self._fields
-
-    def text(self, name: str, default: str | None = None, longest: int = TEXT) -> str:
-        """Return a text."""
-        found = self._fields.get(name, default)
-        if not isinstance(found, str):
-            raise RequestError(f"{name}: a text is missing.")
-        if len(found) > longest:
-            raise RequestError(f"{name}: it has {len(found):,} characters; {longest:,} are read.")
-        return found
-
-    def choice(self, name: str, known: Collection[str], default: str | None = None) -> str:
-        """Return one of several words."""
-        found = self._fields.get(name, default)
-        if not isinstance(found, str) or found not in known:
-            raise RequestError(f"{name}: {short(found)!r} is none of {', '.join(known)}.")
-        return found
-
-    def whole(self, name: str, least: int, most: int, default: int | None = None) -> int:
-        """Return a whole number within limits."""
-        found = self._fields.get(name, default)
-        if isinstance(found, bool) or not isinstance(found, int) or not least <= found <= most:
-            raise RequestError(f"{name}: give a whole number from {least} to {most}.")
-        return found
-
-    def number(self, name: str, default: float | None = None) -> float:
-        """Return a number: one, or a text for it, such as 1/3 or nan."""
-        return as_number(name, self._fields.get(name, default))
-
-    def numbers(self, name: str) -> list[float]:
-        """Return a list of numbers; an empty one where there is none."""
-        found = self._fields.get(name, [])
-        if not isinstance(found, list) or len(found) > 10_000:
-            raise RequestError(f"{name}: a list of numbers is missing.")
-        return [as_number(name, x) for x in found]
-
-    def named(self, name: str) -> dict[str, Any]:
-        """Return an object; an empty one where there is none."""
-        found = self._fields.get(name, {})
-        if not isinstance(found, dict) or len(found) > 10_000:
-            raise RequestError(f"{name}: this should be an object.")
-        return found
-
-    def names(self, name: str) -> list[str]:
-        """Return a list of texts; an empty one where there is none."""
-        found = self._fields.get(name, [])
-        if not isinstance(found, list) or not all(isinstance(x, str) for x in found):
-            raise RequestError(f"{name}: this should be a list of texts.")
-        return found
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
 
     @property
     def lang(self) -> str:
         """The language: English, unless Spanish is asked for."""
-        return self.choice("lang", ("en", "es"), "en")
-
-    @property
-    def way(self) -> str:
-        """Which way a picture runs."""
-        return self.choice("rankdir", ("LR", "TB"), "LR")
+        return str(self["lang"])
 
 
-def as_number(name: str, found: Any) -> float:
-    """Return what stands for a number, as JSON and people write them."""
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A field; a default is what it is where a request has none."""
+
+    default: Any = NEEDED
+
+    def read(self, name: str, found: Any, lang: str) -> Any:
+        """Return what a field says, or say what is wrong."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Field):
+    """A text."""
+
+    longest: int = TEXT
+
+    def read(self, name: str, found: Any, lang: str) -> str:
+        """Return a text."""
+        if not isinstance(found, str):
+            raise _wrong(lang, name, "no text field", found=shown(found, lang))
+        if len(found) > self.longest:
+            count = f"{len(found):,}"
+            raise _wrong(lang, name, "long text", count=count, most=f"{self.longest:,}")
+        if not found.isascii() and any("\ud800" <= c <= "\udfff" for c in found):
+            raise _wrong(lang, name, "no characters")
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Field):
+    """One of several words."""
+
+    known: Collection[str]
+
+    def read(self, name: str, found: Any, lang: str) -> str:
+        """Return one of them."""
+        if not isinstance(found, str) or found not in self.known:
+            what, known = shown(found, lang), ", ".join(self.known)
+            raise _wrong(lang, name, "no choice", found=what, known=known)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole(Field):
+    """A whole number within limits."""
+
+    least: int
+    most: int
+
+    def read(self, name: str, found: Any, lang: str) -> int:
+        """Return a whole number."""
+        is_whole = isinstance(found, int) and not isinstance(found, bool)
+        if not is_whole or not self.least <= found <= self.most:
+            what = shown(found, lang)
+            raise _wrong(lang, name, "no whole", found=what, least=self.least, most=self.most)
+        return int(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Field):
+    """A number: one, or a text for it, such as 1/3 or nan."""
+
+    is_finite: bool = False
+
+    def read(self, name: str, found: Any, lang: str) -> float:
+        """Return a number."""
+        x = self._read(name, found, lang)
+        if self.is_finite and not math.isfinite(x):
+            raise _wrong(lang, name, "not finite", found=x)
+        return x
+
+    def _read(self, name: str, found: Any, lang: str) -> float:
+        if isinstance(found, str) and len(found) <= 200:
+            try:
+                return number(found)
+            except ExpressionError as error:
+                raise RequestError(f"{name}: {worded(error, lang)}") from None
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            raise _wrong(lang, name, "no number field", found=shown(found, lang))
+        try:
+            return float(found)
+        except OverflowError:
+            raise _wrong(lang, name, "too large") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Several(Field):
+    """A list, every element of which is a field."""
+
+    of: Field
+    most: int = 10_000
+
+    def read(self, name: str, found: Any, lang: str) -> list[Any]:
+        """Return a list."""
+        if not isinstance(found, list):
+            raise _wrong(lang, name, "no list", found=shown(found, lang))
+        if len(found) > self.most:
+            raise _wrong(lang, name, "long list", count=f"{len(found):,}", most=f"{self.most:,}")
+        return [self.of.read(f"{name}[{k}]", each, lang) for k, each in enumerate(found)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named(Field):
+    """An object, everything in which is a field."""
+
+    of: Field
+    most: int = 10_000
+
+    def read(self, name: str, found: Any, lang: str) -> dict[str, Any]:
+        """Return an object."""
+        if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+            raise _wrong(lang, name, "no object", found=shown(found, lang))
+        if len(found) > self.most:
+            raise _wrong(lang, name, "long list", count=f"{len(found):,}", most=f"{self.most:,}")
+        return {key: self.of.read(f"{name}.{short(key)}", x, lang) for key, x in found.items()}
+
+
+def read_request(asked: Any, fields_of: Mapping[str, Mapping[str, Field]]) -> tuple[str, Request]:
+    """Read a request; return its kind, and its fields with those that it left out."""
+    lang = "en"
+    if not isinstance(asked, dict):
+        raise RequestError(say(lang, "no request", found=shown(asked, lang)))
+    lang = Choice(known=WORDS, default="en").read("lang", asked.get("lang", "en"), lang)
+    kind = Choice(known=fields_of).read("kind", asked.get("kind"), lang)
+    fields = fields_of[kind]
+    for name in asked:
+        if name not in fields and name not in ("kind", "lang"):
+            known = ", ".join(sorted({*fields, "kind", "lang"}))
+            raise _wrong(lang, short(name), "no such field", kind=kind, known=known)
+    read: dict[str, Any] = {"lang": lang}
+    for name, field in fields.items():
+        if name in asked:
+            read[name] = field.read(name, asked[name], lang)
+        elif field.default is NEEDED:
+            raise _wrong(lang, name, "field missing", kind=kind)
+        else:
+            read[name] = field.default
+    return kind, Request(read)
+
+
+def shown(found: Any, lang: str) -> str:
+    """Show what was found: a short text or number itself, of all else what kind of thing it is."""
     if isinstance(found, str):
-        return number(found[:200])
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        raise RequestError(f"{name}: {short(found)!r} is no number.")
-    return float(found)
+        return repr(short(found))
+    if isinstance(found, float) or (isinstance(found, int) and abs(found) < 10**18):
+        return short(found)
+    kinds = {int: "huge number", list: "a list", dict: "an object", type(None): "nothing"}
+    return say(lang, kinds[type(found)]) if type(found) in kinds else type(found).__name__
+
+
+def _wrong(lang: str, name: str, key: str, **fields: object) -> RequestError:
+    return RequestError(f"{name}: {say(lang, key, **fields)}")

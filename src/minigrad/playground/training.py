@@ -14,7 +14,8 @@ from ..core.names import json_number
 from ..datasets import Points, moons
 from ..scalar import Value
 from .picture import shown
-from .request import Request, RequestError
+from .request import Request, RequestError, Whole
+from .words import say
 
 STEPS = 50  # of one request at most
 GRID = 40
@@ -41,13 +42,14 @@ PROBLEMS = {
 
 
 def _begun(request: Request) -> tuple[Problem, nn.MLP]:
-    problem = PROBLEMS[request.choice("data", PROBLEMS, "xor")]
-    model = problem.model(request.whole("seed", 0, 2**32, 1))
-    given = request.numbers("parameters")
+    problem = PROBLEMS[request["data"]]
+    model = problem.model(request["seed"])
+    given = request["parameters"]
     parameters = model.parameters()
     if given:
         if len(given) != len(parameters):
-            raise RequestError(f"parameters: this network has {len(parameters)}.")
+            counts = {"count": len(given), "needed": len(parameters)}
+            raise RequestError(say(request.lang, "parameters", **counts))
         for parameter, x in zip(parameters, given, strict=True):
             parameter.data = x
     return problem, model
@@ -57,10 +59,10 @@ def trained(request: Request) -> dict[str, Any]:
     """Take some steps of gradient descent; with `grid`, draw the boundary as well."""
     problem, model = _begun(request)
     points, labels = problem.points
-    rate = request.number("rate", problem.rate)
+    rate = problem.rate if request["rate"] is None else request["rate"]
     optimizer = optim.SGD(model.parameters(), lr=rate)
     losses = []
-    for _ in range(request.whole("steps", 0, STEPS, 1)):
+    for _ in range(request["steps"]):
         total = loss.mse([model(point) for point in points], labels)
         losses.append(json_number(total.data))
         optimizer.zero_grad()
@@ -77,7 +79,7 @@ def trained(request: Request) -> dict[str, Any]:
         "frame": list(problem.frame),
         "rate": rate,
     }
-    size = request.whole("grid", 0, GRID, 0)
+    size = request["grid"]
     return found | ({"grid": _grid(model, problem, size)} if size else {})
 
 
@@ -103,7 +105,7 @@ def opened(request: Request) -> dict[str, Any]:
     """Show the loss of one point with these parameters."""
     problem, model = _begun(request)
     points, labels = problem.points
-    k = request.whole("point", 0, len(points) - 1, 0)
+    k = Whole(least=0, most=len(points) - 1).read("point", request["point"], request.lang)
     inputs = [Value(x, label=f"x{n}") for n, x in enumerate(points[k])]
     root = (model(inputs) - labels[k]) ** 2
     root.label = "loss"
