@@ -48,14 +48,20 @@ def cured(
     # one that has come out alike so far proves nothing either.
     is_chance = any(outcomes[n].get("others") for n in asked)
     unsteady = {n for n in asked if is_chance and probes[n].script.shares}
-    ill = [n for n in asked if not signs[n].is_well and n not in unsteady]
+    steady = [n for n in asked if n not in unsteady]
+    ill = [n for n in steady if not signs[n].is_well]
+    if not ill:  # chance has a hand in all that is wrong: then a change has to mend all of it
+        ill = [n for n in asked if not signs[n].is_well]
+        unsteady = set()
     ill = [n for n in ill if n not in rows][:SICK] + [n for n in ill if n in rows][:SICK]
-    well = [n for n in asked if signs[n].is_well and n not in unsteady][:SOUND]
+    well = [n for n in steady if signs[n].is_well][:SOUND]
     twins = _twins(found, probes, ill)
     failing = [*(probes[n] for n in ill), *(twin for twin, _ in twins)]
     sound = [probes[n] for n in well]
     wrong = {n: signs[n] for n in ill} | {twin.name: sign for twin, sign in twins}
     cures = _cures(found, failing, sound, wrong, unsteady) if ill else []
+    if is_chance and not unsteady:
+        cures = [cure for cure in cures if set(ill) <= set(cure.names)]
     cures = [
         replace(cure, names=mine) for cure in cures if (mine := [n for n in cure.names if n in ill])
     ]

@@ -195,6 +195,7 @@ class _Edits(Function):
             for other in _ARITHMETIC:
                 if not isinstance(node.op, other):
                     yield self.edit("operator", {k: lambda n, o=other: _set(n, op=o())})  # type: ignore[misc]
+            yield from self._alike(k, node)
             if not isinstance(node.op, ast.Add | ast.Mult):
                 yield self.edit("operator", {k: lambda n: _set(n, left=n.right, right=n.left)})  # type: ignore[attr-defined]
             for side in ("left", "right"):
@@ -221,6 +222,18 @@ class _Edits(Function):
                 yield self.edit("number", {k: lambda n: n.value})  # type: ignore[attr-defined]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._name(k, node)
+
+    def _alike(self, k: int, node: ast.BinOp) -> Iterator[Edit | None]:
+        """Change the same slip wherever it stands: x**2 for 2*x, in both parts of a fraction."""
+        wanted = ast.dump(node)
+        places = [j for j, other in enumerate(self.nodes)
+                  if isinstance(other, ast.BinOp) and ast.dump(other) == wanted]  # fmt: skip
+        if len(places) < 2 or places[0] != k:
+            return
+        for op in _ARITHMETIC:
+            if not isinstance(node.op, op):
+                change = dict.fromkeys(places, lambda n, o=op: _set(n, op=o()))  # type: ignore[misc]
+                yield self.edit("operator", change)
 
     def _name(self, k: int, node: ast.Name) -> Iterator[Edit | None]:
         known = [*self.arguments, *(n.id for n in self.nodes

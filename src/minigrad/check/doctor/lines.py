@@ -26,9 +26,9 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # a function inside), "reverses name", "asks name", "names name" (it looks for a node, or for an
 # attribute of one, among others), "starts name", "strays name" (the function inside is called with
 # self, or with something else), "lists name" (it appends a node at every visit), "writes name" (it
-# sets an attribute of an operand), "hides name" (it sets an attribute of a pass's name).
-# "bases": there is
-# a class above; "compares": == is not that of objects.
+# sets an attribute of an operand), "hides name" (it sets an attribute of a pass's name), "discards
+# name" (a statement is `x if … else y`, and nobody keeps it), "powers name" (its value is a power).
+# "bases": there is a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -102,8 +102,12 @@ class _Place:
             self._put(marks, [f"def {node.name}"], node.lineno, is_first=True)
             if not self.functions:
                 self._put(marks, [*_made_of(node), *_walks(node)], node.lineno)
+                if _has_power(node):
+                    self._put(marks, [f"powers {node.name}"], node.lineno)
                 if line := _writes(node):
                     self._put(marks, [f"writes {node.name}"], line)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.IfExp):
+            self._put(marks, [f"discards {function}" for function in self.functions], node.lineno)
         elif isinstance(node, ast.For | ast.While):
             self._put(marks, [f"loops {function}" for function in self.functions], node.lineno)
         elif isinstance(node, ast.Assign | ast.AugAssign):
@@ -201,6 +205,14 @@ def _writes(node: ast.FunctionDef) -> int:
             if is_operand and part.attr not in (*DATA, *GRAD) and "backward" not in part.attr:
                 return part.lineno
     return 0
+
+
+def _has_power(node: ast.FunctionDef) -> bool:
+    """Whether the function itself, not a rule inside of it, computes a power."""
+    inner = [p for p in ast.walk(node) if isinstance(p, ast.FunctionDef) and p is not node]
+    within = {id(p) for function in inner for p in ast.walk(function)}
+    powers = [p for p in ast.walk(node) if isinstance(p, ast.BinOp) and isinstance(p.op, ast.Pow)]
+    return any(id(p) not in within for p in powers)
 
 
 def _walks(node: ast.FunctionDef) -> list[str]:

@@ -24,6 +24,7 @@ from .signatures import Signs
 FAMILIES = {"adds": "overwrite", "chains": "chain_forgotten", "operands": "no_operands"}
 PASSES = {"seeds": "missing_seed"}
 EVERYWHERE = {"adds": "overwrite"}  # and if it is that of all operations
+IDENTITY = ("__eq__", "__hash__")  # whatever is changed there, nodes are told apart otherwise
 FORMULAS = ("formula", "formulas", "line")
 # What one may be sure of even if a single probe shows it.
 SURE = ("adds", "hooks", "chains", "operands", "attribute", "seeds", "inside", *FORMULAS)
@@ -80,6 +81,8 @@ class Mended:
         kind = self.change.kind
         if kind in PASSES:
             return PASSES[kind]
+        if self.change.function in IDENTITY:
+            return "value_hash"
         if self.change.everywhere:
             return EVERYWHERE[kind]
         if kind == "hooks":

@@ -145,6 +145,20 @@ _row("other_root", "backward() sorts the graph of something else",
      "Begin at self: build(self).",
      ("        build(self)\n", "        build(o)\n"), ("", "\n\no = Value(1.0)\n"),
      where="backward")
+_row("sort_not_begun", "the function that sorts the graph is never called",
+     "The result's gradient is 1, and all others are 0.",
+     "A function inside of backward() fills the list of nodes, and nobody calls it: the list is "
+     "empty.",
+     "Call it before the loop: build(self).",
+     ("        build(self)\n", ""), where="backward")
+_row("no_pass", "nothing goes through the graph: backward() is the rule of one node",
+     "All gradients are 0; with b.grad = 1 set by hand, those of the last operands move.",
+     "Every node's backward is its own rule, and nobody calls those of the others in turn.",
+     "Call the rules _backward, and write a method backward(): sort all nodes below the result, "
+     "set self.grad = 1.0, and call each rule from the result down.",
+     ("        self._backward = lambda: None\n", "        self.backward = lambda: None\n"),
+     ("out._backward = _backward\n", "out.backward = _backward\n"),
+     ("    def backward(self):\n" + SORT, ""), where="init")
 _row("last_only", "backward() runs the rule of the result alone",
      "One operation is right; what lies deeper gets no gradient.",
      "self._backward() reaches the operands of the last operation, and nobody goes on from there.",

@@ -3,6 +3,30 @@
 from __future__ import annotations
 
 SPANISH = {
+    "the function that sorts the graph is never called": (
+        "nadie llama a la función que ordena el grafo"
+    ),
+    "A function inside of backward() fills the list of nodes, and nobody calls it: the list is "
+    "empty.": (
+        "Una función dentro de backward() llena la lista de nodos, y nadie la llama: la lista está "
+        "vacía."
+    ),
+    "Call it before the loop: build(self).": "Llámala antes del bucle: build(self).",
+    "nothing goes through the graph: backward() is the rule of one node": (
+        "nada recorre el grafo: backward() es la regla de un solo nodo"
+    ),
+    "All gradients are 0; with b.grad = 1 set by hand, those of the last operands move.": (
+        "Todos los gradientes son 0; con b.grad = 1 puesto a mano, se mueven los de los últimos "
+        "operandos."
+    ),
+    "Every node's backward is its own rule, and nobody calls those of the others in turn.": (
+        "El backward de cada nodo es su propia regla, y nadie llama por turno a las de los demás."
+    ),
+    "Call the rules _backward, and write a method backward(): sort all nodes below the result, "
+    "set self.grad = 1.0, and call each rule from the result down.": (
+        "Llama _backward a las reglas, y escribe un método backward(): ordena todos los nodos bajo "
+        "el resultado, pon self.grad = 1.0, y llama a cada regla desde el resultado hacia abajo."
+    ),
     "every operation overwrites gradients": "todas las operaciones sobrescriben los gradientes",
     "b = a + a gives 1 instead of 2; every Value that is used twice has a wrong gradient.": (
         "b = a + a da 1 en vez de 2; todo Value que se usa dos veces tiene mal el gradiente."
