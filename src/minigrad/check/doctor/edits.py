@@ -232,8 +232,8 @@ class _Edits(Function):
             return
         for op in _ARITHMETIC:
             if not isinstance(node.op, op):
-                change = dict.fromkeys(places, lambda n, o=op: _set(n, op=o()))  # type: ignore[misc]
-                yield self.edit("operator", change)
+                made: Change = lambda n, o=op: _set(n, op=o())  # type: ignore[misc]  # noqa: E731
+                yield self.edit("operator", dict.fromkeys(places, made))
 
     def _name(self, k: int, node: ast.Name) -> Iterator[Edit | None]:
         known = [*self.arguments, *(n.id for n in self.nodes

@@ -174,7 +174,8 @@ _row("missing_operator", "an operation uses {0}, which is not there",
      "Write the method of {0} too, or compute without it.",
      ("def __neg__", "def _neg"), where="sub", mark="def",
      crash=("TypeError", rf"(?:bad|unsupported) operand type(?:\(s\))? for {_OPERATORS}(.*)"))
-# The next four end like rows above, or like a rule's; a line of the file tells them apart (`crashes.py`).
+# The next four end like rows above, or like one of `rules.py`; a line of the file tells them apart
+# (`crashes.py` beside this folder).
 _row("value_among_numbers", "{0} is a Value where its number is meant",
      "An operation ends in TypeError: numbers and Values are mixed.",
      "The line computes with self.data, a number, and with {0}, which is a Value here and has no "

@@ -36,7 +36,8 @@ SPANISH = {
     ),
     "other if isinstance(other, Value) else Value(other) makes a Value, and the line does not "
     "keep it.": (
-        "other if isinstance(other, Value) else Value(other) hace un Value, y la línea no lo guarda."
+        "other if isinstance(other, Value) else Value(other) hace un Value, y la línea no lo "
+        "guarda."
     ),
     "Keep it: other = other if isinstance(other, Value) else Value(other).": (
         "Guárdalo: other = other if isinstance(other, Value) else Value(other)."
