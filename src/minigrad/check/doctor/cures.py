@@ -26,6 +26,7 @@ from .signatures import Signs, signature
 
 TURNS = 3  # in which changes are looked for, each with those of the turns before made
 SICK, SOUND = 24, 24  # probes for which changes are tried: of those that fail, and of the others
+SHARING = 6  # and of those that fail and are large
 # Errors that tell what happened and not always why: a Value where its number was meant ends alike.
 DOUBTFUL = ("missing_reflected", "number_inside")
 # Changes that tell how a rule is wrong, and not only where: they decide between rows.
@@ -53,7 +54,7 @@ def cured(
     if not ill:  # chance has a hand in all that is wrong: then a change has to mend all of it
         ill = [n for n in asked if not signs[n].is_well]
         unsteady = set()
-    ill = [n for n in ill if n not in rows][:SICK] + [n for n in ill if n in rows][:SICK]
+    ill = _chosen([n for n in ill if n not in rows], probes) + [n for n in ill if n in rows][:SICK]
     well = [n for n in steady if signs[n].is_well][:SOUND]
     twins = _twins(found, probes, ill)
     failing = [*(probes[n] for n in ill), *(twin for twin, _ in twins)]
@@ -72,6 +73,13 @@ def cured(
     return crashed, named, [
         cure for cure in cures if not any(set(cure.names) <= set(one.names) for one in kept)
     ]  # fmt: skip
+
+
+def _chosen(ill: list[str], probes: Mapping[str, Probe]) -> list[str]:
+    """Choose the smallest of those that fail, and a few large ones that share results: only they
+    show that an order is still wrong."""
+    large = [n for n in ill[SICK:] if probes[n].script.shares_results][:SHARING]
+    return ill[:SICK] + large
 
 
 def _cures(

@@ -111,6 +111,9 @@ class _Edits(Function):
     def _accumulating(self) -> Iterator[Edit | None]:
         set_ = [k for k in self.gradients if isinstance(self.nodes[k], ast.Assign)]
         yield from self._each("adds", set_, _added)
+        inside = {id(n) for rule in self.inner for n in ast.walk(rule)}
+        strange = [k for k, n in enumerate(self.nodes) if id(n) in inside and self._is_strange(n)]
+        yield from self._each("attribute", strange, self._renamed)
         incoming = self.incoming()
         if incoming:
             wanted = ast.dump(_parsed(incoming))
@@ -120,6 +123,22 @@ class _Edits(Function):
                 if not any(ast.dump(n) == wanted for n in ast.walk(self.nodes[k].value))  # type: ignore[attr-defined]
             ]
             yield from self._each("chains", alone, lambda n: _chained(n, incoming))
+
+    def _is_strange(self, node: ast.AST) -> bool:
+        """Whether a rule sets an attribute of an operand that is no gradient: a misspelt one."""
+        if not isinstance(node, ast.Assign | ast.AugAssign):
+            return False
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
+            return False
+        known = {*self.grad, *self.data, self.hook}
+        return target.value.id in self.arguments and target.attr not in known
+
+    def _renamed(self, node: ast.AST) -> ast.AST:
+        assert isinstance(node, ast.Assign | ast.AugAssign)
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        made = ast.Attribute(target.value, self.slope, ast.Store())  # type: ignore[attr-defined]
+        return ast.copy_location(ast.AugAssign(made, ast.Add(), node.value), node)
 
     def _hooking(self) -> Iterator[Edit | None]:
         """Give the rule to the result, by the name that the pass looks for."""

@@ -59,6 +59,8 @@ class Evidence:
         if fault.code == "pow_negative_base":
             return self.has("powers", "pow")
         own = self._own()
+        if fault.code == "children_dropped":
+            return bool(own) and not self.has("ignores", "init")
         if fault.code == "no_pass":
             return bool(own) and (self.has("def", "backward") or not self.has("hides", "init"))
         writes = any(mark.startswith("writes __") for mark in own)
@@ -89,9 +91,11 @@ class Evidence:
             "plain_recursion": appends or reverses,
             "visited_twice": not (appends or reverses) or self.has("asks", "backward"),
             "breadth_first": nests,
-            "nothing_runs": strays or not is_begun,
+            "nothing_runs": strays or not is_begun or self.has("late", "backward"),
             "other_root": not strays,
             "sort_not_begun": is_begun,
+            "late_seed": not self.has("late", "backward"),
+            "same_rule": not loops,
             "set_prev": self.has_closures,
         }.get(code, False)
 

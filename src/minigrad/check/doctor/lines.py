@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .dialect import BACKWARD, DATA, GRAD, NAMES, SPECIAL, SYMBOLS
+from .dialect import BACKWARD, CHILDREN, DATA, GRAD, NAMES, SPECIAL, SYMBOLS
 
 HARMLESS = ("__init__", "zero_grad", *BACKWARD)
 BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statements have statements
@@ -27,7 +27,8 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # attribute of one, among others), "starts name", "strays name" (the function inside is called with
 # self, or with something else), "lists name" (it appends a node at every visit), "writes name" (it
 # sets an attribute of an operand), "hides name" (it sets an attribute of a pass's name), "discards
-# name" (a statement is `x if … else y`, and nobody keeps it), "powers name" (its value is a power).
+# name" (a statement is `x if … else y`, and nobody keeps it), "powers name" (its value is a power),
+# "late name" (a gradient is set after the last loop), "ignores name" (it takes operands in vain).
 # "bases": there is a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
 
@@ -102,6 +103,8 @@ class _Place:
             self._put(marks, [f"def {node.name}"], node.lineno, is_first=True)
             if not self.functions:
                 self._put(marks, [*_made_of(node), *_walks(node)], node.lineno)
+                if node.name == "__init__" and _ignores_operands(node):
+                    self._put(marks, ["ignores __init__"], node.lineno)
                 if _has_power(node):
                     self._put(marks, [f"powers {node.name}"], node.lineno)
                 if line := _writes(node):
@@ -207,6 +210,13 @@ def _writes(node: ast.FunctionDef) -> int:
     return 0
 
 
+def _ignores_operands(node: ast.FunctionDef) -> bool:
+    """Whether a constructor takes operands and never looks at them."""
+    taken = {a.arg for a in node.args.args if a.arg in (*CHILDREN, "operands")}
+    read = {n.id for part in node.body for n in ast.walk(part) if isinstance(n, ast.Name)}
+    return bool(taken) and not taken & read
+
+
 def _has_power(node: ast.FunctionDef) -> bool:
     """Whether the function itself, not a rule inside of it, computes a power."""
     inner = [p for p in ast.walk(node) if isinstance(p, ast.FunctionDef) and p is not node]
@@ -223,6 +233,10 @@ def _walks(node: ast.FunctionDef) -> list[str]:
     names = {function.name for function in inner}
     found = {f"nests {node.name}"} if inner else set()
     found |= {f"lists {node.name}"} if any(map(_lists_every_visit, inner)) else set()
+    loops = [k for k, statement in enumerate(node.body) if isinstance(statement, ast.For)]
+    seeds = [k for k, statement in enumerate(node.body)
+             if isinstance(statement, ast.Assign) and _gradient(statement) is not None]  # fmt: skip
+    found |= {f"late {node.name}"} if loops and seeds and seeds[0] > loops[-1] else set()
     for part in ast.walk(node):
         if isinstance(part, ast.Call):
             called = part.func

@@ -151,6 +151,24 @@ _row("sort_not_begun", "the function that sorts the graph is never called",
      "empty.",
      "Call it before the loop: build(self).",
      ("        build(self)\n", ""), where="backward")
+_row("late_seed", "the result's gradient is set after the loop",
+     "The result's gradient is 1, and all others are 0.",
+     "The rules run while the result's gradient is still 0, and pass on 0; 1 comes too late.",
+     "self.grad = 1.0 before the loop that calls the rules.",
+     ("        self.grad = 1.0  # seed\n        for v in reversed(topo):\n"
+      "            v._backward()\n",
+      "        for v in reversed(topo):\n            v._backward()\n"
+      "        self.grad = 1.0\n"), where="backward")
+_row("same_rule", "the loop calls the rule of the result again and again",
+     "The last operands get their gradients several times; what lies deeper gets none.",
+     "The loop goes through the nodes, and calls self._backward() instead of that of the node.",
+     "for v in reversed(topo): v._backward().",
+     ("            v._backward()\n", "            self._backward()\n"), where="backward")
+_row("children_dropped", "the constructor does not keep the operands",
+     "One operation is right; what lies deeper gets no gradient.",
+     "Operands are given to the constructor, and it keeps none: backward() finds no way on.",
+     "self._prev = set(_children) in __init__.",
+     ("self._prev = tuple(dict.fromkeys(_children))", "self._prev = ()"), where="init", mark="def")
 _row("no_pass", "nothing goes through the graph: backward() is the rule of one node",
      "All gradients are 0; with b.grad = 1 set by hand, those of the last operands move.",
      "Every node's backward is its own rule, and nobody calls those of the others in turn.",

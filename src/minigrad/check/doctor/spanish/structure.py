@@ -3,6 +3,31 @@
 from __future__ import annotations
 
 SPANISH = {
+    "the result's gradient is set after the loop": (
+        "el gradiente del resultado se pone después del bucle"
+    ),
+    "The rules run while the result's gradient is still 0, and pass on 0; 1 comes too late.": (
+        "Las reglas corren mientras el gradiente del resultado es todavía 0, y pasan 0; el 1 llega "
+        "tarde."
+    ),
+    "self.grad = 1.0 before the loop that calls the rules.": (
+        "self.grad = 1.0 antes del bucle que llama a las reglas."
+    ),
+    "the loop calls the rule of the result again and again": (
+        "el bucle llama una y otra vez a la regla del resultado"
+    ),
+    "The last operands get their gradients several times; what lies deeper gets none.": (
+        "Los operandos de la última operación reciben sus gradientes varias veces; lo más hondo, "
+        "ninguno."
+    ),
+    "The loop goes through the nodes, and calls self._backward() instead of that of the node.": (
+        "El bucle recorre los nodos, y llama a self._backward() en lugar de la del nodo."
+    ),
+    "the constructor does not keep the operands": "el constructor no guarda los operandos",
+    "Operands are given to the constructor, and it keeps none: backward() finds no way on.": (
+        "Los operandos se dan al constructor, y no guarda ninguno: backward() no puede seguir."
+    ),
+    "self._prev = set(_children) in __init__.": "self._prev = set(_children) en __init__.",
     "the function that sorts the graph is never called": (
         "nadie llama a la función que ordena el grafo"
     ),
