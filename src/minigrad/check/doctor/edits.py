@@ -259,7 +259,10 @@ class _Edits(Function):
                  if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))]  # fmt: skip
         if node.id not in known:
             return
-        for name in dict.fromkeys(known):
+        statement = self.nodes[self.statement_of.get(k, k)]
+        hooks = isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) in (
+            f"{self.out}.{self.hook}", f"{self.out}.{self.slope}")  # fmt: skip
+        for name in dict.fromkeys(known) if not hooks else ():
             if name != node.id:
                 yield self.edit("names", {k: lambda n, name=name: _set(n, id=name)})  # type: ignore[misc]
         if node.id in (*self.arguments, self.out) and k not in self.bases:

@@ -94,6 +94,7 @@ class Evidence:
             "nothing_runs": strays or not is_begun or self.has("late", "backward"),
             "other_root": not strays,
             "sort_not_begun": is_begun,
+            "reversed_preorder": not (reverses and self.has("early", "backward")),
             "late_seed": not self.has("late", "backward"),
             "same_rule": not loops,
             "set_prev": self.has_closures,

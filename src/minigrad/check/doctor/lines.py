@@ -28,7 +28,8 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # self, or with something else), "lists name" (it appends a node at every visit), "writes name" (it
 # sets an attribute of an operand), "hides name" (it sets an attribute of a pass's name), "discards
 # name" (a statement is `x if … else y`, and nobody keeps it), "powers name" (its value is a power),
-# "late name" (a gradient is set after the last loop), "ignores name" (it takes operands in vain).
+# "late name" (a gradient is set after the last loop), "ignores name" (it takes operands in vain),
+# "early name" (a function inside appends a node before it goes on to others).
 # "bases": there is a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
 
@@ -233,6 +234,7 @@ def _walks(node: ast.FunctionDef) -> list[str]:
     names = {function.name for function in inner}
     found = {f"nests {node.name}"} if inner else set()
     found |= {f"lists {node.name}"} if any(map(_lists_every_visit, inner)) else set()
+    found |= {f"early {node.name}"} if any(map(_lists_first, inner)) else set()
     loops = [k for k, statement in enumerate(node.body) if isinstance(statement, ast.For)]
     seeds = [k for k, statement in enumerate(node.body)
              if isinstance(statement, ast.Assign) and _gradient(statement) is not None]  # fmt: skip
@@ -259,17 +261,27 @@ def _walks(node: ast.FunctionDef) -> list[str]:
     return sorted(found)
 
 
+def _lists_first(visit: ast.FunctionDef) -> bool:
+    """Whether a node is appended before the loop that goes on to others."""
+    for part in ast.walk(visit):
+        body = getattr(part, "body", [])
+        for k, statement in enumerate(body if isinstance(body, list) else []):
+            later = body[k + 1 :]
+            if _appends(statement) and any(isinstance(s, ast.For | ast.While) for s in later):
+                return True
+    return False
+
+
+def _appends(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    function = call.func if isinstance(call, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr == "append"
+
+
 def _lists_every_visit(visit: ast.FunctionDef) -> bool:
     """Whether a node is appended beside the question if it was visited, not within."""
     asks = [s for s in visit.body if isinstance(s, ast.If) and _is_membership(s.test)]
-    appends = [
-        s
-        for s in visit.body
-        if isinstance(s, ast.Expr)
-        and isinstance(s.value, ast.Call)
-        and isinstance(s.value.func, ast.Attribute)
-        and s.value.func.attr == "append"
-    ]
+    appends = [s for s in visit.body if _appends(s)]
     leaves = any(isinstance(s, ast.Return) for ask in asks for s in ask.body)
     return bool(asks and appends) and not leaves
 

@@ -151,6 +151,15 @@ _row("sort_not_begun", "the function that sorts the graph is never called",
      "empty.",
      "Call it before the loop: build(self).",
      ("        build(self)\n", ""), where="backward")
+_row("reversed_preorder", "nodes are listed before their operands, and the list is reversed",
+     "One operation is right; what lies deeper gets no gradient.",
+     "A list that is filled on the way down begins with the result; reversed, it ends with it, so "
+     "that all other rules run while their gradients are still 0.",
+     "Append a node after its children, and keep reversed().",
+     ("                for child in v._prev:\n                    build(child)\n"
+      "                topo.append(v)\n",
+      "                topo.append(v)\n                for child in v._prev:\n"
+      "                    build(child)\n"), where="backward")
 _row("late_seed", "the result's gradient is set after the loop",
      "The result's gradient is 1, and all others are 0.",
      "The rules run while the result's gradient is still 0, and pass on 0; 1 comes too late.",

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 SPANISH = {
+    "nodes are listed before their operands, and the list is reversed": (
+        "los nodos se anotan antes que sus operandos, y la lista se invierte"
+    ),
+    "A list that is filled on the way down begins with the result; reversed, it ends with it, so "
+    "that all other rules run while their gradients are still 0.": (
+        "Una lista que se llena al bajar empieza por el resultado; invertida, acaba en él, y las "
+        "demás reglas corren mientras sus gradientes son todavía 0."
+    ),
+    "Append a node after its children, and keep reversed().": (
+        "Añade un nodo después de sus hijos, y deja reversed()."
+    ),
     "the result's gradient is set after the loop": (
         "el gradiente del resultado se pone después del bucle"
     ),
