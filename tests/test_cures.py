@@ -101,6 +101,50 @@ def report(x):
 """
 
 
+def test_a_slip_whose_numbers_depend_on_the_order_of_a_set():
+    # `other.grad += self.grad`: right for fresh operands, and else as the set has it.
+    old, slip = "other.grad += out.grad  # add, right", "other.grad += 1.0 * self.grad"
+    assert CLOSURE.count(old) == 1
+    text = CLOSURE.replace(old, slip)
+    (finding,) = diagnose_here(text).faults
+    assert (finding.code, finding.line) == ("slip_add", line_of(text, slip))
+    assert finding.fix.startswith("Write  other.grad += 1.0 * out.grad  instead")
+
+
+def test_the_same_slip_in_two_places_of_a_line():
+    old = "t = math.tanh(self.data)"
+    assert CLOSURE.count(old) == 1
+    slip = "t = (math.exp(self.data**2) - 1) / (math.exp(self.data**2) + 1)"
+    text = CLOSURE.replace(old, slip)
+    (finding,) = diagnose_here(text).faults
+    assert (finding.code, finding.line) == ("slip_tanh", line_of(text, slip))
+    assert "math.exp(self.data * 2)" in finding.fix
+
+
+def test_nodes_that_are_equal_by_their_numbers_are_no_slip_of_eq():
+    # Besides, the pass visits shared nodes again: together no patient has these numbers.
+    equal = """    def __eq__(self, other):
+        return self.data == getattr(other, "data", other)
+
+    def __hash__(self):
+        return hash(self.data)
+
+    def __repr__(self):"""
+    begin, end = CLOSURE.index("        topo = []"), CLOSURE.index("    def zero_grad")
+    walk = """        self.grad = 1.0
+        waiting = [self]
+        while waiting:
+            v = waiting.pop(0)
+            v._backward()
+            waiting.extend(v._prev)
+
+"""
+    text = (CLOSURE[:begin] + walk + CLOSURE[end:]).replace("    def __repr__(self):", equal)
+    codes = [code for code, _ in found(text)]
+    assert not any(code.startswith("slip") for code in codes)
+    assert codes[0] in ("value_hash", "visited_twice", "breadth_first", "wrong_order")
+
+
 def test_functions_beside_the_class_are_examined():
     assert diagnose_here(CLOSURE + BESIDE).faults == []
     text = CLOSURE + BESIDE.replace("math.cos(x.data)", "math.cos(out.data)")

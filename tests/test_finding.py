@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 from sound_engines import source
 
-from minigrad.check.doctor.dialect import IN_RESULTS
+from minigrad.check.doctor.dialect import IN_RESULTS, NoResult
 from minigrad.check.doctor.finding import find
 from minigrad.check.doctor.passes import Named, NoEngineError
 from minigrad.check.doctor.scripts import Script
@@ -335,6 +335,44 @@ def test_a_pass_that_insists_on_a_gradient_to_begin_with():
     dialect = spoken_to(text)
     assert dialect.words["backward"] == "backward()"
     assert dialect.spelling["backward"] == "{0}.grad = 1.0; {0}.backward()"
+
+
+def test_of_a_rule_and_a_pass_of_familiar_names_the_pass_is_taken():
+    text = called("backwards").replace("_backward", "backward")
+    assert spoken_to(text).words["backward"] == "backwards()"
+
+
+def test_a_pass_that_goes_back_to_its_inputs_and_is_begun_by_hand():
+    text = called("back_propagate_to_inputs").replace("        self.grad = 1.0  # seed\n", "")
+    assert "self.grad = 1.0; " not in text
+    dialect = find(loaded(text))
+    assert dialect.spelling["backward"] == "{0}.grad = 1.0; {0}.back_propagate_to_inputs()"
+
+
+def test_operations_that_return_nothing_do_not_hide_the_pass():
+    text = CLOSURE.replace("        return out\n", "")
+    assert find(loaded(text)).words["backward"] == "backward()"
+
+
+def test_complex_numbers_are_called_so():
+    text = CLOSURE.replace("self.data = data", "self.data = complex(data)")
+    with pytest.raises(NoEngineError, match="keeps a complex number in data; numbers are real"):
+        find(loaded(text))
+
+
+def test_a_constructor_that_exits_is_not_a_file_that_does_not_load():
+    text = CLOSURE.replace("        self.data = data\n", "        raise SystemExit\n")
+    with pytest.raises(NoEngineError, match=r"made from one number \(SystemExit by sys.exit\(\)"):
+        find(loaded(text))
+
+
+def test_a_number_of_numpys_is_no_value():
+    np = pytest.importorskip("numpy")
+    text = CLOSURE.replace("return self * -1", "return np.float32(self.data) * -1")
+    dialect = find(loaded(f"import numpy as np\n{text}"))
+    assert np.float32(1).data is not None  # which is no number
+    with pytest.raises(NoResult, match="-a is of type float"):
+        dialect.run(Script({"a": 1.5}, ("b = -a",)))
 
 
 def test_a_helper_is_no_operation():

@@ -209,6 +209,9 @@ LOADED = {
     "cell 2, line 3 does not parse: invalid syntax": (
         "celda 2, línea 3 no se puede analizar: invalid syntax"
     ),
+    "Value keeps a complex number in data; numbers are real": (
+        "Value guarda un número complejo en data; los números son reales"
+    ),
     "words of somebody else": "words of somebody else",
 }
 

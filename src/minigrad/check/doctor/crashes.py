@@ -29,12 +29,51 @@ class Crash:
     shown: list[str] = field(default_factory=list)  # those that end in just this
 
 
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The file, as far as it tells apart what ends in the same error."""
+
+    text: str
+    data: str  # what numbers are called
+    evidence: Evidence
+
+    def refined(
+        self, code: str, told: tuple[str, ...], outcome: Outcome
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return the row that the line in question shows, or the same one."""
+        at = outcome.get("line") or 0
+        lines = self.text.split("\n")
+        if not 0 < at <= len(lines):
+            return code, told
+        line = lines[at - 1]
+        if code in ("missing_reflected", "missing_operator", "crash"):
+            name = self._value_in(line) if outcome["error"] == "TypeError" else ""
+            return ("value_among_numbers", (name,)) if name else (code, told)
+        if code == "missing_attribute" and len(told) > 1 and f"self.{told[1]}" in line:
+            above = [text for text in lines[:at] if text.lstrip().startswith("def ")][-1:]
+            if above and re.search(rf"[(,]\s*{re.escape(told[1])}\s*[,:=)]", above[0]):
+                return "argument_as_attribute", (told[1],)
+        if code == "pow_negative_base" and self.evidence.has("powers", "pow"):
+            return "exponent_log", ()
+        if code == "number_inside" and self.evidence.discards_before(at):
+            return "wrap_lost", told
+        return code, told
+
+    def _value_in(self, line: str) -> str:
+        """Find a bare name that meets a number: self.data ** other."""
+        number, operator = rf"\w+\.{re.escape(self.data)}", r"\s*(?:\*\*|[-+*/])\s*"
+        found = re.search(rf"{number}{operator}([a-z]\w*)\b(?!\s*[.(\[])", line)
+        found = found or re.search(rf"(?<![\w.])([a-z]\w*){operator}{number}", line)
+        return found[1] if found else ""
+
+
 def peel(
     signs: Signs,
     probes: Mapping[str, Probe],
     outcomes: Mapping[str, Outcome],
     known: Signatures,
     evidence: Evidence,
+    lines: Lines,
 ) -> tuple[list[Crash], Signs]:
     """Return the crashes, and the signs of what does not crash, nor rests on what does."""
     groups: dict[tuple[object, ...], Crash] = {}
@@ -45,6 +84,7 @@ def peel(
     for name in causes:
         outcome = ill_outcome(probes[name], outcomes[name])
         code, told = _row_of(name, outcome, signs, known)
+        code, told = lines.refined(code, told, outcome)
         is_general = code == "crash"
         cause = (outcome["error"], outcome["line"]) if is_general else (code, _cause(code, told))
         groups.setdefault(cause, Crash(code, told, [])).shown.append(name)

@@ -26,6 +26,7 @@ from .signatures import Signs, signature
 
 TURNS = 3  # in which changes are looked for, each with those of the turns before made
 SICK, SOUND = 24, 24  # probes for which changes are tried: of those that fail, and of the others
+SHARING = 6  # and of those that fail and are large
 # Errors that tell what happened and not always why: a Value where its number was meant ends alike.
 DOUBTFUL = ("missing_reflected", "number_inside")
 # Changes that tell how a rule is wrong, and not only where: they decide between rows.
@@ -48,14 +49,20 @@ def cured(
     # one that has come out alike so far proves nothing either.
     is_chance = any(outcomes[n].get("others") for n in asked)
     unsteady = {n for n in asked if is_chance and probes[n].script.shares}
-    ill = [n for n in asked if not signs[n].is_well and n not in unsteady]
-    ill = [n for n in ill if n not in rows][:SICK] + [n for n in ill if n in rows][:SICK]
-    well = [n for n in asked if signs[n].is_well and n not in unsteady][:SOUND]
+    steady = [n for n in asked if n not in unsteady]
+    ill = [n for n in steady if not signs[n].is_well]
+    if not ill:  # chance has a hand in all that is wrong: then a change has to mend all of it
+        ill = [n for n in asked if not signs[n].is_well]
+        unsteady = set()
+    ill = _chosen([n for n in ill if n not in rows], probes) + [n for n in ill if n in rows][:SICK]
+    well = [n for n in steady if signs[n].is_well][:SOUND]
     twins = _twins(found, probes, ill)
     failing = [*(probes[n] for n in ill), *(twin for twin, _ in twins)]
     sound = [probes[n] for n in well]
     wrong = {n: signs[n] for n in ill} | {twin.name: sign for twin, sign in twins}
     cures = _cures(found, failing, sound, wrong, unsteady) if ill else []
+    if is_chance and not unsteady:
+        cures = [cure for cure in cures if set(ill) <= set(cure.names)]
     cures = [
         replace(cure, names=mine) for cure in cures if (mine := [n for n in cure.names if n in ill])
     ]
@@ -66,6 +73,13 @@ def cured(
     return crashed, named, [
         cure for cure in cures if not any(set(cure.names) <= set(one.names) for one in kept)
     ]  # fmt: skip
+
+
+def _chosen(ill: list[str], probes: Mapping[str, Probe]) -> list[str]:
+    """Choose the smallest of those that fail, and a few large ones that share results: only they
+    show that an order is still wrong."""
+    large = [n for n in ill[SICK:] if probes[n].script.shares_results][:SHARING]
+    return ill[:SICK] + large
 
 
 def _cures(

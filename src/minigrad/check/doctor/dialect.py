@@ -127,7 +127,9 @@ class Dialect:
         values = {name: self.make(number) for name, number in script.leaves.items()}
         for statement in script.statements:
             values[statement.name] = made = self._do(statement, values)
-            is_plain = issubclass(self.cls, float) and not isinstance(made, self.cls)
+            # A number of NumPy's has a `data` as well.
+            can_be_plain = issubclass(self.cls, float) or type(made).__module__ == "numpy"
+            is_plain = can_be_plain and not isinstance(made, self.cls)
             if is_plain or not hasattr(made, self.data):
                 _, _, expression = statement.text(self.spelling).partition(" = ")
                 raise NoResult(f"{expression} is {_kind(made)}")

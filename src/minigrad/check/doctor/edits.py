@@ -111,6 +111,9 @@ class _Edits(Function):
     def _accumulating(self) -> Iterator[Edit | None]:
         set_ = [k for k in self.gradients if isinstance(self.nodes[k], ast.Assign)]
         yield from self._each("adds", set_, _added)
+        inside = {id(n) for rule in self.inner for n in ast.walk(rule)}
+        strange = [k for k, n in enumerate(self.nodes) if id(n) in inside and self._is_strange(n)]
+        yield from self._each("attribute", strange, self._renamed)
         incoming = self.incoming()
         if incoming:
             wanted = ast.dump(_parsed(incoming))
@@ -120,6 +123,22 @@ class _Edits(Function):
                 if not any(ast.dump(n) == wanted for n in ast.walk(self.nodes[k].value))  # type: ignore[attr-defined]
             ]
             yield from self._each("chains", alone, lambda n: _chained(n, incoming))
+
+    def _is_strange(self, node: ast.AST) -> bool:
+        """Whether a rule sets an attribute of an operand that is no gradient: a misspelt one."""
+        if not isinstance(node, ast.Assign | ast.AugAssign):
+            return False
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
+            return False
+        known = {*self.grad, *self.data, self.hook}
+        return target.value.id in self.arguments and target.attr not in known
+
+    def _renamed(self, node: ast.AST) -> ast.AST:
+        assert isinstance(node, ast.Assign | ast.AugAssign)
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        made = ast.Attribute(target.value, self.slope, ast.Store())  # type: ignore[attr-defined]
+        return ast.copy_location(ast.AugAssign(made, ast.Add(), node.value), node)
 
     def _hooking(self) -> Iterator[Edit | None]:
         """Give the rule to the result, by the name that the pass looks for."""
@@ -195,6 +214,7 @@ class _Edits(Function):
             for other in _ARITHMETIC:
                 if not isinstance(node.op, other):
                     yield self.edit("operator", {k: lambda n, o=other: _set(n, op=o())})  # type: ignore[misc]
+            yield from self._alike(k, node)
             if not isinstance(node.op, ast.Add | ast.Mult):
                 yield self.edit("operator", {k: lambda n: _set(n, left=n.right, right=n.left)})  # type: ignore[attr-defined]
             for side in ("left", "right"):
@@ -222,12 +242,27 @@ class _Edits(Function):
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._name(k, node)
 
+    def _alike(self, k: int, node: ast.BinOp) -> Iterator[Edit | None]:
+        """Change the same slip wherever it stands: x**2 for 2*x, in both parts of a fraction."""
+        wanted = ast.dump(node)
+        places = [j for j, other in enumerate(self.nodes)
+                  if isinstance(other, ast.BinOp) and ast.dump(other) == wanted]  # fmt: skip
+        if len(places) < 2 or places[0] != k:
+            return
+        for op in _ARITHMETIC:
+            if not isinstance(node.op, op):
+                made: Change = lambda n, o=op: _set(n, op=o())  # type: ignore[misc]  # noqa: E731
+                yield self.edit("operator", dict.fromkeys(places, made))
+
     def _name(self, k: int, node: ast.Name) -> Iterator[Edit | None]:
         known = [*self.arguments, *(n.id for n in self.nodes
                  if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))]  # fmt: skip
         if node.id not in known:
             return
-        for name in dict.fromkeys(known):
+        statement = self.nodes[self.statement_of.get(k, k)]
+        hooks = isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) in (
+            f"{self.out}.{self.hook}", f"{self.out}.{self.slope}")  # fmt: skip
+        for name in dict.fromkeys(known) if not hooks else ():
             if name != node.id:
                 yield self.edit("names", {k: lambda n, name=name: _set(n, id=name)})  # type: ignore[misc]
         if node.id in (*self.arguments, self.out) and k not in self.bases:

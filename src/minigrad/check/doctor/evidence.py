@@ -21,6 +21,7 @@ MADE_OF = {
     "div": ("mul", "pow"),
     "sum": ("add",),
 }
+NEAR = 8  # lines between a wrapped number and the line that would have needed it
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class Evidence:
         if family == "chain_forgotten":
             return self._only("chains", "alone", op)
         if family == "not_set":
-            return self.has("hooks", op) or self.has("keeps", op)
+            # Without functions on nodes there is none that could have been forgotten.
+            return not self.has_closures or self.has("hooks", op) or self.has("keeps", op)
         if family == "no_operands":
             return self.has("keeps", op)
         if family == "self_backward":
@@ -54,7 +56,13 @@ class Evidence:
                 return True
         if fault.where == "backward" and self.has("def", "backward"):
             return self._pass_speaks_against(fault.code)
+        if fault.code == "pow_negative_base":
+            return self.has("powers", "pow")
         own = self._own()
+        if fault.code == "children_dropped":
+            return bool(own) and not self.has("ignores", "init")
+        if fault.code == "no_pass":
+            return bool(own) and (self.has("def", "backward") or not self.has("hides", "init"))
         writes = any(mark.startswith("writes __") for mark in own)
         if fault.code == "overwrite":
             return (writes and "assign" not in own) or (
@@ -70,10 +78,11 @@ class Evidence:
 
     def _pass_speaks_against(self, code: str) -> bool:
         """Tell apart what gives the same numbers: by how the pass goes through the nodes."""
-        loops, nests, appends, reverses, names, strays = (
+        loops, nests, appends, reverses, names, starts, strays = (
             self.has(mark, "backward")
-            for mark in ("loops", "nests", "appends", "reverses", "names", "strays")
+            for mark in ("loops", "nests", "appends", "reverses", "names", "starts", "strays")
         )
+        is_begun = starts or strays or not nests
         return {
             "last_only": loops,
             "forward_order": reverses or not loops,
@@ -82,8 +91,12 @@ class Evidence:
             "plain_recursion": appends or reverses,
             "visited_twice": not (appends or reverses) or self.has("asks", "backward"),
             "breadth_first": nests,
-            "nothing_runs": strays,
+            "nothing_runs": strays or not is_begun or self.has("late", "backward"),
             "other_root": not strays,
+            "sort_not_begun": is_begun,
+            "reversed_preorder": not (reverses and self.has("early", "backward")),
+            "late_seed": not self.has("late", "backward"),
+            "same_rule": not loops,
             "set_prev": self.has_closures,
         }.get(code, False)
 
@@ -125,6 +138,13 @@ class Evidence:
     def rests_on(self, probe: Probe, broken: set[str]) -> bool:
         """Whether a probe has an operation that is made of a broken one."""
         return any(self.parts_of(key) & broken for key in probe.script.keys)
+
+    def discards_before(self, line: int) -> bool:
+        """Whether a wrapped number is thrown away shortly before a line."""
+        return any(
+            mark.startswith("discards ") and 0 < line - at <= NEAR
+            for mark, at in self._own().items()
+        )
 
     def is_made(self, op: str) -> bool:
         """Whether the file has an operation that is made of others."""

@@ -135,16 +135,18 @@ def _introduced(dialect: Dialect, modules: list[ModuleType]) -> Dialect:
 
 def _made(cls: type, named: Named, modules: list[ModuleType]) -> Iterator[Dialect]:
     """Yield ways in which one is made and keeps its number; those first that compute."""
-    others, reason, is_any = [], "", False
+    others, reason, unreal, is_any = [], "", "", False
     for make, spelling, plain in _makers(cls):
         try:
             sample = make(2.5)
             # A class that rounds is ill, but a class all the same: 2 is 2.
             data = _attribute(sample, named.data, 2.5) or _attribute(make(2.0), named.data, 2.0)
-        except Exception as error:
-            reason = reason or f"{type(error).__name__}: {error}"[:120]
+        except (Exception, SystemExit) as error:
+            told = f": {error}" if isinstance(error, Exception) else " by sys.exit()"
+            reason = reason or f"{type(error).__name__}{told}"[:120]
             continue
         if not data:
+            unreal = unreal or _unreal(sample)
             continue
         is_any = True
         dialect = Dialect(cls, make, data, "", lambda _: None, {})
@@ -154,6 +156,8 @@ def _made(cls: type, named: Named, modules: list[ModuleType]) -> Iterator[Dialec
         others.append(dialect)
     # Some want arrays, and do with plain numbers no more than a part of what they can do.
     yield from sorted(others, key=_failures)
+    if unreal and not is_any:
+        raise NoEngineError(f"{cls.__name__} keeps a complex number in {unreal}; numbers are real")
     if reason and not is_any:
         raise NoEngineError(f"{cls.__name__} cannot be made from one number ({reason})")
     called = f"called {named.data}" if named.data else "such as data"
@@ -210,6 +214,13 @@ def _attribute(sample: Any, named: str, wanted: float) -> str:
     own += ["real"] if isinstance(sample, float) else []  # a number itself
     names = (named,) if named else dict.fromkeys([*DATA, *own])
     return next((name for name in names if _is(getattr(sample, name, ""), wanted)), "")
+
+
+def _unreal(sample: Any) -> str:
+    """Name the attribute that has a complex number."""
+    own = getattr(sample, "__dict__", {})
+    names = [n for n in dict.fromkeys([*DATA, *own]) if type(own.get(n)) is complex]
+    return str(names[0]) if names else ""
 
 
 def _is(found: Any, wanted: float) -> bool:

@@ -10,7 +10,7 @@ from ...calculus.paths import explain
 from ...core.names import brief
 from .answers import Examination
 from .catalogue import CATALOGUE, FAULTS, GENERAL, Fault
-from .crashes import Crash, peel
+from .crashes import Crash, Lines, peel
 from .cures import cured, cured_other, size
 from .dialect import NAMES
 from .differences import FACTOR, Misfit, misfit, points
@@ -34,6 +34,7 @@ UNSURE = (
     "wrong_arguments",
     "missing_operator",
 )  # it may be the way it is spoken to
+NAMELESS = ("crash", "unknown", "wrong")  # rows that say that something is wrong, and not what
 FEWEST = 5  # probes that a class must be able to run
 
 
@@ -117,7 +118,8 @@ def _explained(
     named = explains_everything(signs, probes, known, evidence)
     crashed: list[Crash] = []
     if not named:
-        crashed, rest = peel(signs, probes, outcomes, known, evidence)
+        lines = Lines(found.text, found.words.get("data", "data"), evidence)
+        crashed, rest = peel(signs, probes, outcomes, known, evidence, lines)
         named = recognise(rest, probes, known, evidence)
     crashed, named, cures = cured(found, probes, outcomes, signs, crashed, named)
     findings = [_crash(found, probes, outcomes, crash) for crash in crashed]
@@ -125,6 +127,7 @@ def _explained(
         [_named(found, probes, outcomes, fault) for fault in named],
         [_cure(found, probes, outcomes, cure) for cure in cures],
     )
+    findings.sort(key=lambda one: one.row.code in NAMELESS)  # what has a name comes first
     return findings + _refusals(found, probes, outcomes, refused)
 
 

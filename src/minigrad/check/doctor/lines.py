@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .dialect import BACKWARD, DATA, GRAD, NAMES, SPECIAL, SYMBOLS
+from .dialect import BACKWARD, CHILDREN, DATA, GRAD, NAMES, SPECIAL, SYMBOLS
 
 HARMLESS = ("__init__", "zero_grad", *BACKWARD)
 BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statements have statements
@@ -26,9 +26,11 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # a function inside), "reverses name", "asks name", "names name" (it looks for a node, or for an
 # attribute of one, among others), "starts name", "strays name" (the function inside is called with
 # self, or with something else), "lists name" (it appends a node at every visit), "writes name" (it
-# sets an attribute of an operand), "hides name" (it sets an attribute of a pass's name).
-# "bases": there is
-# a class above; "compares": == is not that of objects.
+# sets an attribute of an operand), "hides name" (it sets an attribute of a pass's name), "discards
+# name" (a statement is `x if … else y`, and nobody keeps it), "powers name" (its value is a power),
+# "late name" (a gradient is set after the last loop), "ignores name" (it takes operands in vain),
+# "early name" (a function inside appends a node before it goes on to others).
+# "bases": there is a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -102,8 +104,14 @@ class _Place:
             self._put(marks, [f"def {node.name}"], node.lineno, is_first=True)
             if not self.functions:
                 self._put(marks, [*_made_of(node), *_walks(node)], node.lineno)
+                if node.name == "__init__" and _ignores_operands(node):
+                    self._put(marks, ["ignores __init__"], node.lineno)
+                if _has_power(node):
+                    self._put(marks, [f"powers {node.name}"], node.lineno)
                 if line := _writes(node):
                     self._put(marks, [f"writes {node.name}"], line)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.IfExp):
+            self._put(marks, [f"discards {function}" for function in self.functions], node.lineno)
         elif isinstance(node, ast.For | ast.While):
             self._put(marks, [f"loops {function}" for function in self.functions], node.lineno)
         elif isinstance(node, ast.Assign | ast.AugAssign):
@@ -203,6 +211,21 @@ def _writes(node: ast.FunctionDef) -> int:
     return 0
 
 
+def _ignores_operands(node: ast.FunctionDef) -> bool:
+    """Whether a constructor takes operands and never looks at them."""
+    taken = {a.arg for a in node.args.args if a.arg in (*CHILDREN, "operands")}
+    read = {n.id for part in node.body for n in ast.walk(part) if isinstance(n, ast.Name)}
+    return bool(taken) and not taken & read
+
+
+def _has_power(node: ast.FunctionDef) -> bool:
+    """Whether the function itself, not a rule inside of it, computes a power."""
+    inner = [p for p in ast.walk(node) if isinstance(p, ast.FunctionDef) and p is not node]
+    within = {id(p) for function in inner for p in ast.walk(function)}
+    powers = [p for p in ast.walk(node) if isinstance(p, ast.BinOp) and isinstance(p.op, ast.Pow)]
+    return any(id(p) not in within for p in powers)
+
+
 def _walks(node: ast.FunctionDef) -> list[str]:
     """Find how a function goes through nodes."""
     inner = [p for p in ast.walk(node) if isinstance(p, ast.FunctionDef) and p is not node]
@@ -211,6 +234,11 @@ def _walks(node: ast.FunctionDef) -> list[str]:
     names = {function.name for function in inner}
     found = {f"nests {node.name}"} if inner else set()
     found |= {f"lists {node.name}"} if any(map(_lists_every_visit, inner)) else set()
+    found |= {f"early {node.name}"} if any(map(_lists_first, inner)) else set()
+    loops = [k for k, statement in enumerate(node.body) if isinstance(statement, ast.For)]
+    seeds = [k for k, statement in enumerate(node.body)
+             if isinstance(statement, ast.Assign) and _gradient(statement) is not None]  # fmt: skip
+    found |= {f"late {node.name}"} if loops and seeds and seeds[0] > loops[-1] else set()
     for part in ast.walk(node):
         if isinstance(part, ast.Call):
             called = part.func
@@ -233,17 +261,27 @@ def _walks(node: ast.FunctionDef) -> list[str]:
     return sorted(found)
 
 
+def _lists_first(visit: ast.FunctionDef) -> bool:
+    """Whether a node is appended before the loop that goes on to others."""
+    for part in ast.walk(visit):
+        body = getattr(part, "body", [])
+        for k, statement in enumerate(body if isinstance(body, list) else []):
+            later = body[k + 1 :]
+            if _appends(statement) and any(isinstance(s, ast.For | ast.While) for s in later):
+                return True
+    return False
+
+
+def _appends(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    function = call.func if isinstance(call, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr == "append"
+
+
 def _lists_every_visit(visit: ast.FunctionDef) -> bool:
     """Whether a node is appended beside the question if it was visited, not within."""
     asks = [s for s in visit.body if isinstance(s, ast.If) and _is_membership(s.test)]
-    appends = [
-        s
-        for s in visit.body
-        if isinstance(s, ast.Expr)
-        and isinstance(s.value, ast.Call)
-        and isinstance(s.value.func, ast.Attribute)
-        and s.value.func.attr == "append"
-    ]
+    appends = [s for s in visit.body if _appends(s)]
     leaves = any(isinstance(s, ast.Return) for ask in asks for s in ask.body)
     return bool(asks and appends) and not leaves
 

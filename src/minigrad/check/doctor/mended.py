@@ -24,6 +24,7 @@ from .signatures import Signs
 FAMILIES = {"adds": "overwrite", "chains": "chain_forgotten", "operands": "no_operands"}
 PASSES = {"seeds": "missing_seed"}
 EVERYWHERE = {"adds": "overwrite"}  # and if it is that of all operations
+IDENTITY = ("__eq__", "__hash__")  # whatever is changed there, nodes are told apart otherwise
 FORMULAS = ("formula", "formulas", "line")
 # What one may be sure of even if a single probe shows it.
 SURE = ("adds", "hooks", "chains", "operands", "attribute", "seeds", "inside", *FORMULAS)
@@ -80,6 +81,8 @@ class Mended:
         kind = self.change.kind
         if kind in PASSES:
             return PASSES[kind]
+        if self.change.function in IDENTITY:
+            return "value_hash"
         if self.change.everywhere:
             return EVERYWHERE[kind]
         if kind == "hooks":
@@ -133,6 +136,8 @@ def _least(change: Change, every: int, is_chance: bool) -> int:
     if change.kind in SURE:
         return 1
     is_operation = change.op or change.function in REFLECTED
+    if is_chance and not is_operation:
+        return every + 1  # an order that is right by chance proves nothing of the pass
     is_plain = is_operation and change.kind not in ("deletes", "drops") and not is_chance
     return 2 if is_plain else max(every, 2)
 

@@ -89,7 +89,9 @@ def result_of(dialect: Dialect) -> Any:
     a, b = dialect.make(1.5), dialect.make(2.25)
     for op in ("mul", "add", "sub"):
         with contextlib.suppress(Exception):
-            return dialect.operations[op](a, b)
+            made = dialect.operations[op](a, b)
+            if made is not None:  # one that forgot its return says nothing of the class
+                return made
     return a
 
 
@@ -119,6 +121,7 @@ def number_in(found: Any, dialect: Dialect | None = None) -> float | None:
 A, B, C = 1.5, 2.25, -3.25
 # Two operations, and the gradients of the two leaves that are below both.
 GRAPHS = {("mul", "add"): (B, A), ("add", "mul"): (C, C), ("mul", "mul"): (B * C, A * C)}
+SUMS = {("add", "add"): (1.0, 1.0)}  # where there is no product
 
 
 def prepare(trial: Trial) -> None:
@@ -145,6 +148,9 @@ def choose_pass(trial: Trial) -> None:
     familiar = [p for p in passes if p.is_familiar]
     if not familiar and trial.named.backward:
         raise NoEngineError(f"{cls.__name__} has no {trial.named.backward}; {_has(trial)}")
+    # Two may have familiar names, such as a rule and the pass: the right one comes first.
+    if len(familiar) > 1 and not _is_right(trial, familiar[0]):
+        passes = [*(one for one in familiar[1:] if _is_right(trial, one)), *passes]
     for one in [*passes, *_askers(trial), *_books(trial, passes)]:
         for grad, is_right, has_moved in _tried(trial, one):
             if is_right or (one.is_familiar and has_moved):
@@ -154,6 +160,11 @@ def choose_pass(trial: Trial) -> None:
     for one in [_seeded(one, trial.grads[0]) for one in familiar if trial.grads]:
         if any(is_right for _, is_right, _ in _tried(trial, one)) and _insists(trial, one):
             _take(trial, one, trial.grads[0])
+            return
+    named_so = [p for p in passes if any(word in p.word.lower() for word in FAMILIAR)]
+    for one in named_so if trial.grads and not familiar else ():
+        if _is_right(trial, seeded := _seeded(one, trial.grads[0])):  # begun by hand
+            _take(trial, seeded, trial.grads[0])
             return
     for one in familiar:  # one that does nothing, or fails, may be what is wrong
         if trial.grads and not _gives_something(trial, one):
@@ -243,6 +254,10 @@ def _seeded(one: _Pass, grad: str) -> _Pass:
     return _Pass(f"{{0}}.{grad} = 1.0; {spelling}", call, is_familiar=True, unseeded=one.call)
 
 
+def _is_right(trial: Trial, one: _Pass) -> bool:
+    return any(is_right for _, is_right, _ in _tried(trial, one))
+
+
 def _gives_something(trial: Trial, one: _Pass) -> bool:
     """Whether a function that moves no gradient gives back something else: it is no pass."""
     try:
@@ -291,7 +306,7 @@ def _spelling(dialect: Dialect) -> dict[str, str]:
 def _tried(trial: Trial, one: _Pass) -> Iterator[tuple[str, bool, bool]]:
     """Yield gradients by name, whether they are right, and whether the pass moved them."""
     dialect = trial.dialect
-    for ops, right in GRAPHS.items():
+    for ops, right in (GRAPHS if "mul" in dialect.operations else SUMS).items():
         if not set(ops) <= set(dialect.operations):
             continue
         try:
@@ -356,7 +371,7 @@ def _passes(trial: Trial) -> Iterator[_Pass]:
     unknown = [
         name
         for name in dict.fromkeys([*others, *functions])
-        if name not in known and not any(word in name.lower() for word in UNTRIED)
+        if name not in known and not any(word in name.lower() for word in _untried(name))
     ]
     unknown.sort(key=lambda name: not any(word in name.lower() for word in FAMILIAR))
     private = [name for name in unknown if name.startswith("_")]
@@ -366,6 +381,11 @@ def _passes(trial: Trial) -> Iterator[_Pass]:
     yield from _of_others(trial)
     for name in private[:MOST]:
         yield from _functions(trial.modules, name, False)
+
+
+def _untried(name: str) -> tuple[str, ...]:
+    """Return what a pass is not called; one may go back to the inputs."""
+    return tuple(w for w in UNTRIED if w != "input") if "back" in name.lower() else UNTRIED
 
 
 def _methods(result: Any, name: str, is_familiar: bool) -> Iterator[_Pass]:

@@ -120,8 +120,19 @@ class _Recogniser:
 
     def named(self) -> list[Named]:
         found = self._by_file(self._all_named()) if self.ill else []
+        found = [self._of_exponent(named) for named in found]
         blamed = {_op_of(named.what) for named in found}
         return [named for named in found if not self._follows(_op_of(named.what), blamed)]
+
+    def _of_exponent(self, named: Named) -> Named:
+        """Name what is wrong with ** if it is the exponent's gradient alone."""
+        is_power = named.what == "rule:pow" and named.names == ["power of a Value"]
+        if not is_power or len(self.signs[named.names[0]].wrong) > 1:
+            return named
+        script = self.probes[named.names[0]].script
+        exponent = [*script.leaves][-1]
+        is_it = self.signs[named.names[0]].wrong == {exponent}
+        return Named("exponent_wrong", named.names, named.shown) if is_it else named
 
     def _by_file(self, found: list[Named]) -> list[Named]:
         """Name what has no name by the file, where all that fails uses something twice: its
@@ -186,7 +197,10 @@ class _Recogniser:
         if script.root in sign.wrong:
             return "seed_zero"
         is_zero = all(dict(sign.numbers).get(leaf) == 0.0 for leaf in script.leaves)
-        return "empty_pass" if is_zero else "missing_seed"
+        if is_zero:
+            return "empty_pass"
+        theirs = self.known.get("no_pass", [{}])[0].get(by_hand[0])
+        return "no_pass" if theirs is not None and _equal(sign, theirs) else "missing_seed"
 
     def alone(self) -> list[Named]:
         codes = self._explain_everything() if self.ill else []

@@ -119,6 +119,13 @@ _row("operand_not_recorded", "a rule looks for an operand that is not recorded",
      crash=("ValueError|IndexError",
             r"not enough values to unpack \(expected 2, got \d\)|"
             r"(?:list|tuple) index out of range"))
+_row("swapped_isinstance", "isinstance has its arguments the wrong way round",
+     "An operation ends in TypeError: isinstance() arg 2 must be a type.",
+     "isinstance asks whether the first argument is of the kind that the second one names.",
+     "isinstance(other, Value): the thing first, then the class.",
+     ("other = other if isinstance(other, Value) else Value(other)",
+      "other = other if isinstance(self, other) else Value(other)"),
+     where="add", mark="def", crash=("TypeError", r"isinstance\(\) arg 2 must be .*"))
 _row("value_for_number", "a Value stands where its number is meant",
      "An operation ends in TypeError: must be real number, not {0}.",
      "math.exp and the like take numbers.",
@@ -167,6 +174,41 @@ _row("missing_operator", "an operation uses {0}, which is not there",
      "Write the method of {0} too, or compute without it.",
      ("def __neg__", "def _neg"), where="sub", mark="def",
      crash=("TypeError", rf"(?:bad|unsupported) operand type(?:\(s\))? for {_OPERATORS}(.*)"))
+# The next four end like rows above, or like one of `rules.py`; a line of the file tells them apart
+# (`crashes.py` beside this folder).
+_row("value_among_numbers", "{0} is a Value where its number is meant",
+     "An operation ends in TypeError: numbers and Values are mixed.",
+     "The line computes with self.data, a number, and with {0}, which is a Value here and has no "
+     "operator that could help.",
+     "Use the number on both sides: {0}.data.",
+     ("Value(self.data + other.data, (self, other), \"+\")",
+      "Value(self.data ** other, (self, other), \"+\")"),
+     where="add", mark="def",
+     crash=("TypeError", r"unsupported operand type\(s\) for .*"))
+_row("argument_as_attribute", "self.{0} is not the argument {0}",
+     "An operation ends in AttributeError: there is no attribute {0}.",
+     "{0} is an argument of the function, a variable of its own, and nothing that self has.",
+     "Write {0}.data instead of self.{0}.",
+     ("Value(self.data + other.data, (self, other), \"+\")",
+      "Value(self.data + self.other, (self, other), \"+\")"),
+     where="add", mark="def", crash=("AttributeError", r".* object has no attribute .*"))
+_row("wrap_lost", "a number is wrapped, and the wrapped one thrown away",
+     "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.",
+     "other if isinstance(other, Value) else Value(other) makes a Value, and the line does not "
+     "keep it.",
+     "Keep it: other = other if isinstance(other, Value) else Value(other).",
+     (_WRAP, _WRAP.replace("other = other if", "other if")),
+     where="mul", mark="discards", crash=("AttributeError", r"'(int|float)' object has no .*"))
+_row("exponent_log", "the logarithm for the exponent's gradient fails",
+     "(-3)**2 ends in an error.",
+     "The derivative of a**n by n has log(a) in it, which negative numbers do not have; it is "
+     "worked out even if n is a plain number.",
+     "Work it out only if the exponent is a Value, and the base is above 0.",
+     ("            self.grad += n * self.data ** (n - 1) * out.grad  # pow\n",
+      "            self.grad += n * self.data ** (n - 1) * out.grad  # pow\n"
+      "            _slope = out.data * math.log(self.data)\n"),
+     where="pow", mark="def",
+     crash=("ValueError", r"math domain error|expected a (?:positive|nonnegative) input.*"))
 _row("wrong_arguments", "{0}() is called with other arguments than it takes",
      "An operation or backward() ends in TypeError: {0}() {1}.",
      "A function takes other arguments than those that it is given.",

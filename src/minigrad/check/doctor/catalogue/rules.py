@@ -163,6 +163,26 @@ _row("exponent_no_gradient", "a Value in the exponent gets no gradient",
      ("    def __pow__(self, n):\n",
       "    def __pow__(self, n):\n        n = n.data if isinstance(n, Value) else n\n"),
      where="pow")
+_row("exponent_wrong", "the exponent's gradient is wrong",
+     "c = a ** b gives a the right gradient, and b a wrong one.",
+     "The derivative of a**b by b is a**b * log(a); that of a power by its base is another one.",
+     "other.grad += out.data * math.log(self.data) * out.grad; or refuse a Value as exponent.",
+     ("    def __pow__(self, n):\n",
+      "    def __pow__(self, n):\n"
+      "        if isinstance(n, Value):\n"
+      "            return self._to_value(n)\n"),
+     ("    def __neg__(self):\n", """    def _to_value(self, n):
+        out = Value(self.data**n.data, (self, n), "**")
+
+        def _backward():
+            self.grad += n.data * self.data ** (n.data - 1) * out.grad
+            n.grad += out.data * self.data * out.grad
+
+        out._backward = _backward
+        return out
+
+    def __neg__(self):
+"""), where="pow")
 
 # ---- slips that any operation can have ----------------------------------------------------------
 

@@ -145,6 +145,47 @@ _row("other_root", "backward() sorts the graph of something else",
      "Begin at self: build(self).",
      ("        build(self)\n", "        build(o)\n"), ("", "\n\no = Value(1.0)\n"),
      where="backward")
+_row("sort_not_begun", "the function that sorts the graph is never called",
+     "The result's gradient is 1, and all others are 0.",
+     "A function inside of backward() fills the list of nodes, and nobody calls it: the list is "
+     "empty.",
+     "Call it before the loop: build(self).",
+     ("        build(self)\n", ""), where="backward")
+_row("reversed_preorder", "nodes are listed before their operands, and the list is reversed",
+     "One operation is right; what lies deeper gets no gradient.",
+     "A list that is filled on the way down begins with the result; reversed, it ends with it, so "
+     "that all other rules run while their gradients are still 0.",
+     "Append a node after its children, and keep reversed().",
+     ("                for child in v._prev:\n                    build(child)\n"
+      "                topo.append(v)\n",
+      "                topo.append(v)\n                for child in v._prev:\n"
+      "                    build(child)\n"), where="backward")
+_row("late_seed", "the result's gradient is set after the loop",
+     "The result's gradient is 1, and all others are 0.",
+     "The rules run while the result's gradient is still 0, and pass on 0; 1 comes too late.",
+     "self.grad = 1.0 before the loop that calls the rules.",
+     ("        self.grad = 1.0  # seed\n        for v in reversed(topo):\n"
+      "            v._backward()\n",
+      "        for v in reversed(topo):\n            v._backward()\n"
+      "        self.grad = 1.0\n"), where="backward")
+_row("same_rule", "the loop calls the rule of the result again and again",
+     "The last operands get their gradients several times; what lies deeper gets none.",
+     "The loop goes through the nodes, and calls self._backward() instead of that of the node.",
+     "for v in reversed(topo): v._backward().",
+     ("            v._backward()\n", "            self._backward()\n"), where="backward")
+_row("children_dropped", "the constructor does not keep the operands",
+     "One operation is right; what lies deeper gets no gradient.",
+     "Operands are given to the constructor, and it keeps none: backward() finds no way on.",
+     "self._prev = set(_children) in __init__.",
+     ("self._prev = tuple(dict.fromkeys(_children))", "self._prev = ()"), where="init", mark="def")
+_row("no_pass", "nothing goes through the graph: backward() is the rule of one node",
+     "All gradients are 0; with b.grad = 1 set by hand, those of the last operands move.",
+     "Every node's backward is its own rule, and nobody calls those of the others in turn.",
+     "Call the rules _backward, and write a method backward(): sort all nodes below the result, "
+     "set self.grad = 1.0, and call each rule from the result down.",
+     ("        self._backward = lambda: None\n", "        self.backward = lambda: None\n"),
+     ("out._backward = _backward\n", "out.backward = _backward\n"),
+     ("    def backward(self):\n" + SORT, ""), where="init")
 _row("last_only", "backward() runs the rule of the result alone",
      "One operation is right; what lies deeper gets no gradient.",
      "self._backward() reaches the operands of the last operation, and nobody goes on from there.",

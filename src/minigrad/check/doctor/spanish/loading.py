@@ -84,6 +84,9 @@ FORMS = {
     r"(\S+) keeps its number in no attribute such as data; name it": (
         "{0} no guarda su número en un atributo como data; nómbralo"
     ),
+    r"(\S+) keeps a complex number in (\S+); numbers are real": (
+        "{0} guarda un número complejo en {1}; los números son reales"
+    ),
     r"(\S+) cannot be made from one number \((.*)\)": "{0} no se puede hacer de un número ({1})",
     r"(\S+) cannot be made from one number": "{0} no se puede hacer de un número",
     r"it has nothing else": "no tiene nada más",

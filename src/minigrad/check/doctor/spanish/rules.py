@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 SPANISH = {
+    "the exponent's gradient is wrong": "el gradiente del exponente está mal",
+    "c = a ** b gives a the right gradient, and b a wrong one.": (
+        "c = a ** b da a a el gradiente correcto, y a b uno equivocado."
+    ),
+    "The derivative of a**b by b is a**b * log(a); that of a power by its base is another one.": (
+        "La derivada de a**b respecto a b es a**b * log(a); la de una potencia por su base es otra."
+    ),
     "multiplication uses the wrong operand": "la multiplicación usa el operando equivocado",
     "For a * b, a gets a and b gets b.": "En a * b, a recibe a, y b recibe b.",
     "The derivative of a*b with respect to a is b: the *other* operand.": (

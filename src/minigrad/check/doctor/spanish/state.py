@@ -3,6 +3,57 @@
 from __future__ import annotations
 
 SPANISH = {
+    "isinstance has its arguments the wrong way round": "isinstance tiene los argumentos al revés",
+    "An operation ends in TypeError: isinstance() arg 2 must be a type.": (
+        "Una operación acaba en TypeError: isinstance() arg 2 must be a type."
+    ),
+    "isinstance asks whether the first argument is of the kind that the second one names.": (
+        "isinstance pregunta si el primer argumento es de la clase que nombra el segundo."
+    ),
+    "isinstance(other, Value): the thing first, then the class.": (
+        "isinstance(other, Value): primero la cosa, después la clase."
+    ),
+    "{0} is a Value where its number is meant": "{0} es un Value donde se quiere su número",
+    "An operation ends in TypeError: numbers and Values are mixed.": (
+        "Una operación acaba en TypeError: se mezclan números y Values."
+    ),
+    "The line computes with self.data, a number, and with {0}, which is a Value here and has no "
+    "operator that could help.": (
+        "La línea calcula con self.data, un número, y con {0}, que aquí es un Value y no tiene un "
+        "operador que ayude."
+    ),
+    "Use the number on both sides: {0}.data.": "Usa el número en ambos lados: {0}.data.",
+    "self.{0} is not the argument {0}": "self.{0} no es el argumento {0}",
+    "An operation ends in AttributeError: there is no attribute {0}.": (
+        "Una operación acaba en AttributeError: no hay un atributo {0}."
+    ),
+    "{0} is an argument of the function, a variable of its own, and nothing that self has.": (
+        "{0} es un argumento de la función, una variable propia, y nada que tenga self."
+    ),
+    "Write {0}.data instead of self.{0}.": "Escribe {0}.data en lugar de self.{0}.",
+    "a number is wrapped, and the wrapped one thrown away": (
+        "un número se envuelve, y lo envuelto se tira"
+    ),
+    "other if isinstance(other, Value) else Value(other) makes a Value, and the line does not "
+    "keep it.": (
+        "other if isinstance(other, Value) else Value(other) hace un Value, y la línea no lo "
+        "guarda."
+    ),
+    "Keep it: other = other if isinstance(other, Value) else Value(other).": (
+        "Guárdalo: other = other if isinstance(other, Value) else Value(other)."
+    ),
+    "the logarithm for the exponent's gradient fails": (
+        "falla el logaritmo del gradiente del exponente"
+    ),
+    "(-3)**2 ends in an error.": "(-3)**2 acaba en un error.",
+    "The derivative of a**n by n has log(a) in it, which negative numbers do not have; it is "
+    "worked out even if n is a plain number.": (
+        "La derivada de a**n respecto a n contiene log(a), que los números negativos no tienen; se "
+        "calcula aunque n sea un número corriente."
+    ),
+    "Work it out only if the exponent is a Value, and the base is above 0.": (
+        "Calcúlala solo si el exponente es un Value, y la base es mayor que 0."
+    ),
     # ---- state ----------------------------------------------------------------------------------
     "equal numbers are taken for the same node": "números iguales se toman por el mismo nodo",
     "Gradients are lost where two Values happen to have the same number.": (

@@ -3,6 +3,66 @@
 from __future__ import annotations
 
 SPANISH = {
+    "nodes are listed before their operands, and the list is reversed": (
+        "los nodos se anotan antes que sus operandos, y la lista se invierte"
+    ),
+    "A list that is filled on the way down begins with the result; reversed, it ends with it, so "
+    "that all other rules run while their gradients are still 0.": (
+        "Una lista que se llena al bajar empieza por el resultado; invertida, acaba en él, y las "
+        "demás reglas corren mientras sus gradientes son todavía 0."
+    ),
+    "Append a node after its children, and keep reversed().": (
+        "Añade un nodo después de sus hijos, y deja reversed()."
+    ),
+    "the result's gradient is set after the loop": (
+        "el gradiente del resultado se pone después del bucle"
+    ),
+    "The rules run while the result's gradient is still 0, and pass on 0; 1 comes too late.": (
+        "Las reglas corren mientras el gradiente del resultado es todavía 0, y pasan 0; el 1 llega "
+        "tarde."
+    ),
+    "self.grad = 1.0 before the loop that calls the rules.": (
+        "self.grad = 1.0 antes del bucle que llama a las reglas."
+    ),
+    "the loop calls the rule of the result again and again": (
+        "el bucle llama una y otra vez a la regla del resultado"
+    ),
+    "The last operands get their gradients several times; what lies deeper gets none.": (
+        "Los operandos de la última operación reciben sus gradientes varias veces; lo más hondo, "
+        "ninguno."
+    ),
+    "The loop goes through the nodes, and calls self._backward() instead of that of the node.": (
+        "El bucle recorre los nodos, y llama a self._backward() en lugar de la del nodo."
+    ),
+    "the constructor does not keep the operands": "el constructor no guarda los operandos",
+    "Operands are given to the constructor, and it keeps none: backward() finds no way on.": (
+        "Los operandos se dan al constructor, y no guarda ninguno: backward() no puede seguir."
+    ),
+    "self._prev = set(_children) in __init__.": "self._prev = set(_children) en __init__.",
+    "the function that sorts the graph is never called": (
+        "nadie llama a la función que ordena el grafo"
+    ),
+    "A function inside of backward() fills the list of nodes, and nobody calls it: the list is "
+    "empty.": (
+        "Una función dentro de backward() llena la lista de nodos, y nadie la llama: la lista está "
+        "vacía."
+    ),
+    "Call it before the loop: build(self).": "Llámala antes del bucle: build(self).",
+    "nothing goes through the graph: backward() is the rule of one node": (
+        "nada recorre el grafo: backward() es la regla de un solo nodo"
+    ),
+    "All gradients are 0; with b.grad = 1 set by hand, those of the last operands move.": (
+        "Todos los gradientes son 0; con b.grad = 1 puesto a mano, se mueven los de los últimos "
+        "operandos."
+    ),
+    "Every node's backward is its own rule, and nobody calls those of the others in turn.": (
+        "El backward de cada nodo es su propia regla, y nadie llama por turno a las de los demás."
+    ),
+    "Call the rules _backward, and write a method backward(): sort all nodes below the result, "
+    "set self.grad = 1.0, and call each rule from the result down.": (
+        "Llama _backward a las reglas, y escribe un método backward(): ordena todos los nodos bajo "
+        "el resultado, pon self.grad = 1.0, y llama a cada regla desde el resultado hacia abajo."
+    ),
     "every operation overwrites gradients": "todas las operaciones sobrescriben los gradientes",
     "b = a + a gives 1 instead of 2; every Value that is used twice has a wrong gradient.": (
         "b = a + a da 1 en vez de 2; todo Value que se usa dos veces tiene mal el gradiente."
