@@ -1,8 +1,8 @@
 """Build the site, and serve it: `python -m book --serve`.
 
-Two builds by Sphinx, build/site/en and build/site/es, and an index.html beside them that goes to the
-reader's language. A warning is a failure. Where the playground is built, it is in the site, and the
-cells of `{try}` run; else the pages say so.
+Two builds by Sphinx, build/site/en and build/site/es, and an index.html beside them that goes to
+the reader's language. A warning is a failure. Where the playground is built, it is in the site, and
+the cells of `{try}` run; else the pages say so.
 """
 
 from __future__ import annotations
@@ -16,25 +16,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .assets import write_assets
+from .assets import write_assets, write_engine
 from .pages import LANGUAGES, ROOT, stage
 
 SITE = ROOT / "build" / "site"
 HERE = Path(__file__).resolve().parent
-
-_FRONT = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>minigrad</title>
-<meta http-equiv="refresh" content="0; url=en/index.html">
-<script>location.replace((navigator.language.startsWith("es") ? "es" : "en") + "/index.html");</script>
-</head><body><p><a href="en/index.html">English</a> · <a href="es/index.html">Español</a></p></body></html>
-"""
 
 
 def build(target: Path, languages: list[str], *, has_engine: bool | None = None) -> None:
     """Build the languages into a folder; ends with Sphinx's message if something is wrong."""
     work = target.with_name(f"{target.name}-work")
     static = work / "static"
-    found = write_assets(static, has_engine)
+    write_assets(static)
+    found = has_engine is not False and write_engine(target)
     running = []
     for lang in languages:
         source = work / lang / "source"
@@ -47,9 +41,10 @@ def build(target: Path, languages: list[str], *, has_engine: bool | None = None)
         running.append(
             subprocess.Popen([*command, str(source), str(target / lang)], env=environment)
         )
-    if any([process.wait() for process in running]):  # all of them, whatever the first one says
+    codes = [process.wait() for process in running]
+    if any(codes):
         sys.exit("the site was not built; see the warnings above.")
-    (target / "index.html").write_text(_FRONT, encoding="utf-8")
+    shutil.copyfile(HERE / "templates" / "front.html", target / "index.html")
 
 
 def serve(folder: Path, port: int) -> None:

@@ -10,7 +10,9 @@ import base64
 import gzip
 import importlib
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 
 from minigrad.view.svg import DARK, DARK_FOLD
 
@@ -18,6 +20,7 @@ from . import cells, players
 from .pages import ROOT
 
 ENGINE = "engine.js"
+PLAYGROUND = "playground.html"
 FILES = (
     "worker.js",
     "minigrad.json.gz",
@@ -29,13 +32,21 @@ FILES = (
 )
 
 
-def playground() -> Path | None:
-    """Return the folder of the playground, if it is installed and built."""
+def _playground() -> ModuleType:
+    """Import the playground's package, installed or as it lies in the repository."""
     try:
-        return Path(importlib.import_module("minigrad_playground").folder())
+        return importlib.import_module("minigrad_playground")
+    except ImportError:
+        sys.path.append(str(ROOT / "playground" / "src"))
+        return importlib.import_module("minigrad_playground")
+
+
+def playground() -> Path | None:
+    """Return the folder of the playground, if it is built."""
+    try:
+        return Path(_playground().folder())
     except (ImportError, FileNotFoundError):
-        built = ROOT / "playground" / "src" / "minigrad_playground" / "site"
-        return built if (built / "index.html").is_file() else None
+        return None
 
 
 def colours() -> str:
@@ -69,19 +80,24 @@ globalThis.MINIGRAD_FILES = {{
 """
 
 
-def write_assets(folder: Path, has_engine: bool | None = None) -> bool:
-    """Write what the pages load; return whether there is an engine for the cells."""
+def write_assets(folder: Path) -> None:
+    """Write the scripts and styles that pages load."""
     folder.mkdir(parents=True, exist_ok=True)
-    built = playground() if has_engine is not False else None
     words = f"globalThis.MINIGRAD_WORDS = {json.dumps(cells.WORDS)};\n"
     texts = {players.SCRIPT: players.script(), "words.js": words, "drawings.css": colours()}
-    if built is not None:
-        texts[ENGINE] = engine_script(built)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
+
+
+def write_engine(folder: Path) -> bool:
+    """Write the engine of the cells and the playground's page, for all languages; if there are."""
+    built = playground()
     if built is None:
-        (folder / ENGINE).unlink(missing_ok=True)
-    return built is not None
+        return False
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ENGINE).write_text(engine_script(built), encoding="utf-8")
+    (folder / PLAYGROUND).write_text(str(_playground().single()), encoding="utf-8")
+    return True
 
 
 def _packed(data: bytes) -> str:

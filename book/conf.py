@@ -9,7 +9,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from book.pages import LANGUAGES
-
 from minigrad.version import __version__
 
 project = "minigrad"
@@ -25,6 +24,7 @@ extensions = [
     "book.questions",
     "book.mathematics",
     "book.drawings",
+    "book.policy",
 ]
 source_suffix = {".md": "markdown"}
 root_doc = "index"

@@ -63,7 +63,8 @@ def text_of(path: Path, page: str, lang: str) -> str:
     """Return a page as Sphinx reads it."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        return f"# {path.name}\n\nThe example `examples/{path.name}`, as it is.\n\n````python\n{text}````\n"
+        head = f"# {path.name}\n\nThe example `examples/{path.name}`, as it is."
+        return f"{head}\n\n````python\n{text}````\n"
     text = _redirected(text, path, page)
     if lang != "en" and not path.name.endswith(f".{lang}.md"):
         head, _, rest = text.partition("\n")

@@ -10,10 +10,13 @@ from books import page
 pytestmark = pytest.mark.site
 
 
+def plain(part):
+    return re.sub(r"<[^>]*>|\s+", " ", part)
+
+
 def texts(html):
     """Return what is shown at once, and what is folded away."""
     body = re.search(r"<h1>.*?</h1>(.*)", html.split('<div class="sphinxsidebar')[0], re.S)[1]
-    plain = lambda part: re.sub(r"<[^>]*>|\s+", " ", part)
     folded = " ".join(re.findall(r"<details.*?</details>", body, re.S))
     return plain(re.sub(r"<details.*?</details>", "", body, flags=re.S)), plain(folded)
 

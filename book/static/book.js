@@ -28,7 +28,7 @@
   function load() {
     engine ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      script.src = new URL("engine.js", root);
+      script.src = new URL("../../engine.js", root); // one for all languages
       script.onload = () => resolve(new globalThis.MinigradEngine(say, (what) => state(what)));
       script.onerror = () => reject(new Error(say("broken")));
       document.head.append(script);
