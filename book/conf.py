@@ -23,6 +23,7 @@ extensions = [
     "book.cells",
     "book.questions",
     "book.mathematics",
+    "book.plots",
     "book.drawings",
     "book.policy",
 ]

@@ -117,9 +117,10 @@ def generate():
     return module
 
 
-def test_the_reference_of_operations_is_up_to_date(generate):
-    page = (ROOT / "docs" / "ops.md").read_text(encoding="utf-8")
-    assert page == generate.reference(), "run: python docs/generate.py"
+def test_the_references_are_up_to_date(generate):
+    for name, text in generate.references().items():
+        page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert page == text, f"{name}: run: python docs/generate.py"
 
 
 def test_the_catalogue_of_faults_is_up_to_date(generate):
