@@ -24,6 +24,8 @@ extensions = [
     "book.questions",
     "book.mathematics",
     "book.plots",
+    "book.measured",
+    "book.blocks",
     "book.drawings",
     "book.policy",
 ]

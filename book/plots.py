@@ -101,8 +101,8 @@ def svg(expression: str, low: float, high: float, lang: str = "en") -> str:
         f'viewBox="-2 -2 {WIDTH + 4:g} {HEIGHT + MARGIN:g}" width="{WIDTH + 4:g}">'
         # An svg inside another is cut off at its rim, without any id to refer to.
         f'<svg width="{WIDTH:g}" height="{HEIGHT:g}">{inside}</svg>'
-        f'<text class="mg-tick" x="4" y="12">{brief(top)}</text>'
-        f'<text class="mg-tick" x="4" y="{HEIGHT - 4:g}">{brief(bottom)}</text>'
+        f'<text class="mg-tick" x="4" y="12">{top:.2g}</text>'
+        f'<text class="mg-tick" x="4" y="{HEIGHT - 4:g}">{bottom:.2g}</text>'
         f"{marks}{legend}</svg>"
     )
 

@@ -1,9 +1,11 @@
 """Write what the documents show and nobody types: `python docs/generate.py`.
 
 The reference of operations, docs/ops.md, comes from the op table, that of the API, docs/api/, from
-the docstrings, docs/commands.md from the command line; the catalogue of faults, docs/faults.md, from the doctor's rows, and what their patients fail (signatures.json beside the
-code); docs/reliability.md from the figures of a campaign, which lie beside it, and the tables of
-docs/scaling.md, with a figure, from those of bench/gpu.py; the drawings in docs/pictures from
+the docstrings, docs/commands.md from the command line; the catalogue of faults, docs/faults.md,
+from the doctor's rows, and what their patients fail (signatures.json beside the code);
+docs/reliability.md from the figures of a campaign, which lie beside it; the tables of
+docs/scaling.md, with a figure, from those of bench/gpu.py, and those of docs/performance_tables.md
+from what bench/eager.py and bench/compiled.py have measured; the drawings in docs/pictures from
 minigrad itself. `--all` also makes the pictures that need matplotlib and a Chromium.
 """
 
@@ -26,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 import pictures  # noqa: E402
 
-from bench import gpu_page  # noqa: E402
+from bench import gpu_page, performance_page  # noqa: E402
 from bench.campaign.page import page  # noqa: E402
 from bench.gpu_picture import picture  # noqa: E402
 from book import api, commands, operations  # noqa: E402
@@ -95,9 +97,20 @@ def scaling() -> str:
     return gpu_page.filled(text, figures("gpu.json"))
 
 
+def performance() -> str:
+    """Return the page of all tables, filled in from the figures of the benches."""
+    text = (ROOT / "docs" / "performance_tables.md").read_text(encoding="utf-8")
+    names = ("eager", "compiled")
+    return performance_page.filled(text, {name: figures(f"{name}.json") for name in names})
+
+
 def references() -> dict[str, str]:
     """Return the pages that are made from the package itself, by file name."""
-    found = {"ops.md": operations.reference(), "commands.md": commands.reference()}
+    found = {
+        "ops.md": operations.reference(),
+        "commands.md": commands.reference(),
+        "performance_tables.md": performance(),
+    }
     return found | {f"api/{name}": text for name, text in api.pages().items()}
 
 
