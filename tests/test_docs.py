@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import oracle
-from fences import BUILT, RUN, Fence, fences, run, wrong_shell_line
+from fences import BUILT, RUN, Fence, fences, run, run_page, wrong_shell_line
 from typer.testing import CliRunner
 
 import minigrad
@@ -40,7 +40,7 @@ def _micrograd_stays_itself():
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_fences_run_and_print_what_they_say(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run(fence for fence in fences(path) if not fence.needs)
+    run_page(path, (fence for fence in fences(path) if not fence.needs))
 
 
 @pytest.mark.oracle
