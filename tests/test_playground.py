@@ -466,3 +466,17 @@ def test_a_box_that_is_no_number():
     assert graded["boxes"][0]["verdict"] == "no number"
     assert graded["boxes"][1]["verdict"] == "empty"
     assert ask("grade", level=1, seed=1, answers={"0": "two"}, lang="es")["boxes"][0]["reason"]
+
+
+def test_a_session_prints_every_expression():
+    text = (
+        "from minigrad import Value\na = Value(3.0)\n1 + 1\nNone\n(a + a).backward()\na.grad\na\n"
+    )
+    found = answer({"kind": "session", "text": text})
+    assert found == {"printed": "2\n2.0\nValue(data=3.0)\n"}
+    found = answer({"kind": "session", "text": "print(1)\nx = 1 / 0\n"})
+    assert found == {
+        "printed": "1\n",
+        "error": "ZeroDivisionError: division by zero",
+        "line": 2,
+    }

@@ -99,6 +99,7 @@ WHOLE = {
     "exercise": {"seed": 1},
     "grade": {"seed": 1},
     "python": {"text": "1"},
+    "session": {"text": "1"},
     "doctor": {"text": "1"},
     "lab": {"lab": "order"},
     "lab-check": {"lab": "order", "text": "1"},
@@ -151,7 +152,7 @@ def test_what_a_program_does_to_the_depth_of_calls_stays_with_it():
 
 
 def test_what_runs_programs_is_not_safe():
-    assert SAFE.isdisjoint({"python", "doctor", "lab-check"})
+    assert SAFE.isdisjoint({"python", "session", "doctor", "lab-check"})
     assert set(KINDS) > SAFE
 
 

@@ -41,6 +41,7 @@ KINDS: dict[str, Callable[[Request], Answer]] = {
     "train": training.trained,
     "train-open": training.opened,
     "python": python.run,
+    "session": python.session,
     "doctor": doctor.diagnosed,
     "labs": labs.listed,
     "lab": labs.opened,

@@ -88,6 +88,7 @@ FIELDS: dict[str, dict[str, Field]] = {
         "point": Whole(least=0, most=SEED, default=0),
     },
     "python": {**_PICTURE, "text": Text()},
+    "session": {**_WAY, "text": Text()},
     "doctor": {
         **_WAY, "text": Text(), "class": Text(longest=200, default=""),
         "seed": Whole(least=0, most=SEED, default=0),
