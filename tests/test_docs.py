@@ -13,12 +13,17 @@ from conftest import oracle
 from typer.testing import CliRunner
 
 import minigrad
+from minigrad import view
 from minigrad.cli import app
+from minigrad.cli.given import graph
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COURSE = sorted((ROOT / "docs" / "course").glob("*.md"))
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *COURSE]
 # A fence that needs packages besides minigrad's own has a comment before it: <!-- needs jax -->
-FENCE = re.compile(r"^(?:<!-- needs ([\w ]+) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"^(?:<!-- needs ([\w ]+) -->\n)?```(\w*|\{\w+\})\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 def fences(path):
@@ -59,6 +64,8 @@ def run_fences(path, chosen):
             assert runner.failures == 0, "".join(report)
         elif language == "python":
             exec(compile(text, where, "exec"), names)
+        elif language == "{player}":
+            play(text)
         elif language == "console":
             command, _, expected = text.partition("\n")
             prompt, program, *arguments = shlex.split(command)
@@ -66,6 +73,14 @@ def run_fences(path, chosen):
             assert CliRunner().invoke(app, arguments).output == expected
         else:
             assert language == "sh", f"{where}: {language!r} fences are not executed"
+
+
+def play(text):
+    """Draw the player of `a*b; a=2 b=3`, as the site does."""
+    expression, _, numbers = text.strip().splitlines()[-1].rpartition(";")
+    root, _ = graph(expression, numbers.split())
+    root.backward()
+    assert view.player_element(root)
 
 
 def test_the_shell_lines_of_the_readme_are_those_that_ci_runs():

@@ -75,6 +75,11 @@ Hay tres cosas nuevas:
 - `descend` es un bucle de entrenamiento. Pone a cero los gradientes de los parámetros antes de
   cada pasada.
 """,
+    # what the chapters of the course add
+    "# your turn": "# te toca",
+    "How steep f is at x: up by so much for each step to the right.": (
+        "Cuánto sube f en x por cada paso a la derecha."
+    ),
     # probes
     ": run me with  python probe.py": ": ejecútame con  python probe.py",
     "where every Value is used once.": "donde cada Value se usa una vez.",
@@ -125,11 +130,18 @@ Hay tres cosas nuevas:
 }
 
 
-def translated(source: str, lang: str) -> str:
-    """Return a program of a lab with its texts in a language."""
+def in_language(source: str, lang: str) -> str:
+    """Return an engine with its docstrings, comments and words in a language."""
     if lang == "es":
         for english, spanish in _ROWS.items():
             source = source.replace(english, spanish)
+    return source
+
+
+def translated(source: str, lang: str) -> str:
+    """Return a program of a lab with its texts in a language, and its experiments' names."""
+    source = in_language(source, lang)
+    if lang == "es":
         for english, spanish in MEASURED.items():
             source = source.replace(f'"{english}"', f'"{spanish}"')
         names = "|".join(EXPERIMENTS)
