@@ -14,6 +14,9 @@ MISTAKES = {
         [WRAP + "return Value(self.data * other.data, (Value(self.data), Value(other.data)))"],
         [WRAP + "return Value(self.data * other.data, (other, self))"],
     ],
-    "calls_itself": [["return self * other"], [WRAP + "return Value(self.data * other, (self, other))"]],
+    "calls_itself": [
+        ["return self * other"],
+        [WRAP + "return Value(self.data * other, (self, other))"],
+    ],
     "otherwise": [[WRAP + "return Value(-self.data * other.data, (self, other))"]],
 }

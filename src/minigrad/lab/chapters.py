@@ -96,11 +96,46 @@ class Chapter:
         return {name.strip(): text.strip() for name, text in pairs}
 
 
+_CLEARED = """        for node in topo:
+            if node._prev:
+                node.grad = 0.0
+"""
+_ZEROED = """        for p in parameters:
+            p.grad = 0.0
+        loss.backward()
+"""
+_CHOSEN = "    return sum(where(x > 0, x, x / 10) for x in xs)\n"
+_BRANCH = """    result = 0.0
+    for x in xs:
+        if x > 0:
+            result = result + x
+        else:
+            result = result + x / 10
+    return result
+"""
 _GROWN = ("versions/v7.py", "engines/grown.py")
+_MORE = (*_GROWN, "engines/more.py", "engines/slope.py")
+_NETWORK = (*_GROWN, "engines/more.py", "engines/network.py")
 _ROWS = (
     Chapter("01-derivative", ("engines/slope.py",), ("slope",)),
     Chapter("02-value", ("versions/v2.py",), ("Value.__mul__",)),
-)
+    Chapter("03-graph", ("versions/v3.py", "engines/trace.py"), ("trace",)),
+    Chapter("04-by-hand", ("versions/v4.py", "engines/by_hand.py"), ("fill_in",)),
+    Chapter("05-local-rules", ("versions/v5.py",),
+            ("Value.__mul__._backward", "Value.tanh._backward")),
+    Chapter("06-order", ("versions/v6.py",), ("Value.backward",)),
+    Chapter("07-accumulate", ("versions/v7.py",), edits=((".grad += ", ".grad = "),)),
+    Chapter("08-zero-grad", _GROWN,
+            edits=((_CLEARED, "        # your turn\n"),
+                   (_ZEROED, "        # your turn\n        loss.backward()\n"))),
+    Chapter("09-more-operations", _MORE, ("Value.log", "Value.sigmoid")),
+    Chapter("10-network", _NETWORK, ("Neuron.__call__", "Neuron.parameters")),
+    Chapter("11-gpt", (*_NETWORK, "engines/attention.py"), ("softmax", "attend")),
+    Chapter("12-compiler", ("engines/leaky.py",),
+            edits=((_CHOSEN, _BRANCH),)),
+    Chapter("13-newton", ("engines/newton.py",), ("newton",)),
+    Chapter("14-many-machines", ("engines/shards.py",), ("all_reduce",)),
+)  # fmt: skip
 CHAPTERS: dict[str, Chapter] = {chapter.name: chapter for chapter in _ROWS}
 
 
@@ -127,7 +162,8 @@ def _joined(parts: tuple[str, ...]) -> str:
 
 def _body(source: str) -> str:
     opening = ast.parse(source).body[0]
-    return "\n".join(source.splitlines()[opening.end_lineno or 0 :]).strip() + "\n"
+    body = "\n".join(source.splitlines()[opening.end_lineno or 0 :]).strip() + "\n"
+    return re.sub(r"  # noqa: F821.*", "", body)  # names that the rest of the engine has
 
 
 def _merged(whole: str, more: str) -> str:
@@ -140,7 +176,8 @@ def _merged(whole: str, more: str) -> str:
                     method_text = "\n".join(lines[method.lineno - 1 : method.end_lineno])
                     whole = _with_method(whole, f"{node.name}.{method.name}", method_text)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            whole = whole if text in whole.splitlines() else f"{text}\n{whole}"
+            first, _, rest = whole.partition("\n")  # another import
+            whole = whole if text in whole.splitlines() else f"{first}\n{text}\n{rest}"
         else:
             whole = f"{whole.rstrip()}\n\n\n{text}\n"
     return whole

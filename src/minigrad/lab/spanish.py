@@ -80,6 +80,30 @@ Hay tres cosas nuevas:
     "How steep f is at x: up by so much for each step to the right.": (
         "Cuánto sube f en x por cada paso a la derecha."
     ),
+    "Return all Values below a result, each once, and an arrow from each child to its result.": (
+        "Da todos los Values bajo un resultado, cada uno una vez, y una flecha desde cada hijo."
+    ),
+    "Give each Value of the neuron its grad, from the result backwards.": (
+        "Da su grad a cada Value de la neurona, desde el resultado hacia atrás."
+    ),
+    "Weights, a bias and tanh.": "Pesos, un sesgo y tanh.",
+    "Several neurons that look at the same inputs.": "Varias neuronas que miran lo mismo.",
+    "Layers, one after the other.": "Capas, una detrás de otra.",
+    "Turn scores into shares: positive, and 1 in all.": (
+        "Convierte puntuaciones en partes: positivas, y 1 en total."
+    ),
+    "Mix the values: most of those whose keys fit the query best.": (
+        "Mezcla los valores: más de aquellos cuyas claves encajan mejor con la consulta."
+    ),
+    "Return the sum of x where x is positive, and of x/10 where it is not.": (
+        "Da la suma de x donde x es positivo, y de x/10 donde no lo es."
+    ),
+    "Go to where the slope of f is 0, by the slope and the slope of the slope.": (
+        "Va a donde la pendiente de f es 0, con la pendiente y la pendiente de la pendiente."
+    ),
+    "Return the mean gradient of all examples, from (sums of gradients, count) of each machine.": (
+        "Da el gradiente medio de todos los ejemplos, de (sumas, cuántos) de cada máquina."
+    ),
     # probes
     ": run me with  python probe.py": ": ejecútame con  python probe.py",
     "where every Value is used once.": "donde cada Value se usa una vez.",
