@@ -27,7 +27,6 @@ import gc
 import importlib
 import json
 import os
-import platform
 import select
 import subprocess
 import sys
@@ -674,8 +673,9 @@ def main():
             results["E"] = measure_growth(sizes, 1 if options.quick else 3, status.update)
     (print_markdown if options.markdown else print_tables)(results)
     if options.json:
-        machine = {"machine": platform.platform(), "python": platform.python_version()}
-        Path(options.json).write_text(json.dumps(machine | {"cases": results}, indent=1))
+        from eager import here
+
+        Path(options.json).write_text(json.dumps({**here(), "cases": results}, indent=1))
     if options.chart:
         draw_chart(results, options.chart)
 

@@ -1,4 +1,4 @@
-"""How fast is eager scalar autodiff? `python bench/eager.py` measures and prints; `--json` too.
+"""How fast is eager scalar autodiff? `python bench/eager.py` measures; `--json FILE` keeps it.
 
 Each engine runs in a process of its own and all take turns, round after round, so that a slow
 moment of the machine hits every one of them. A step is timed in three parts: building the graph,
@@ -11,9 +11,11 @@ Peers come from bench/requirements.txt; one that is not installed is reported as
 from __future__ import annotations
 
 import argparse
+import datetime
 import gc
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -280,6 +282,13 @@ def claims(results):
             yield f"{workload}: bytes per node, {name} <= {limit}", f"{size:.0f}", size <= limit
 
 
+def here():
+    """When and where this is measured."""
+    machine = f"{platform.platform()}, {os.cpu_count()} cores"
+    today = datetime.date.today().isoformat()
+    return {"date": today, "machine": machine, "python": platform.python_version()}
+
+
 def print_tables(results):
     from rich.console import Console
     from rich.table import Table
@@ -316,7 +325,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
-    parser.add_argument("--json", action="store_true", help="print JSON for a program")
+    parser.add_argument("--json", metavar="FILE", help="write the results for a program")
     parser.add_argument("--markdown", action="store_true", help="print tables for a document")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     parser.add_argument("--collector", action="store_true", help=argparse.SUPPRESS)
@@ -329,12 +338,9 @@ def main():
     progress = Console(stderr=True)
     with progress.status("starting") as status:
         results = measure(options.workloads, options.rounds, status.update)
+    (print_markdown if options.markdown else print_tables)(results)
     if options.json:
-        print(json.dumps(results, indent=1))
-    elif options.markdown:
-        print_markdown(results)
-    else:
-        print_tables(results)
+        Path(options.json).write_text(json.dumps({**here(), "cases": results}, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """Write what the documents show and nobody types: `python docs/generate.py`.
 
-The reference of operations, docs/ops.md, comes from the op table; the catalogue of faults,
-docs/faults.md, from the doctor's rows, and what their patients fail (signatures.json beside the
-code); docs/reliability.md from the figures of a campaign, which lie beside it, and the tables of
-docs/scaling.md, with a figure, from those of bench/gpu.py; the drawings in docs/pictures from
+The reference of operations, docs/ops.md, comes from the op table, that of the API, docs/api/, from
+the docstrings, docs/commands.md from the command line; the catalogue of faults, docs/faults.md,
+from the doctor's rows, and what their patients fail (signatures.json beside the code);
+docs/reliability.md from the figures of a campaign, which lie beside it; the tables of
+docs/scaling.md, with a figure, from those of bench/gpu.py, and those of docs/performance_tables.md
+from what bench/eager.py and bench/compiled.py have measured; the drawings in docs/pictures from
 minigrad itself. `--all` also makes the pictures that need matplotlib and a Chromium.
 """
 
@@ -26,73 +28,15 @@ sys.path.insert(0, str(ROOT))
 
 import pictures  # noqa: E402
 
-from bench import gpu_page  # noqa: E402
+from bench import gpu_page, performance_page  # noqa: E402
 from bench.campaign.page import page  # noqa: E402
 from bench.gpu_picture import picture  # noqa: E402
-from minigrad import functions, nn, plot, view  # noqa: E402
+from book import api, commands, operations  # noqa: E402
+from minigrad import nn, plot, view  # noqa: E402
 from minigrad.check.doctor import signatures  # noqa: E402
 from minigrad.check.doctor.catalogue import CATALOGUE, Fault  # noqa: E402
 from minigrad.check.doctor.probes import PROBES  # noqa: E402
-from minigrad.core.ops import TABLE, Op  # noqa: E402
 from minigrad.scalar import Value  # noqa: E402
-
-HEAD = """# All operations
-
-Made from the op table by `python docs/generate.py`. Every operation is within 4 ulp of the true
-value, and so are its partial derivatives, over the interval that the tests sample and at awkward
-points besides. (Where a result is a sum of terms that cancel, as in `sum` or in the derivative of
-`gelu` near its zero, the ulp is that of the largest term.) Arguments are Values or plain numbers.
-
-Over the whole range of floats, from the smallest to the largest, values are within 4 ulp times
-their condition number, first derivatives within 8 ulp times theirs, and second derivatives, by
-`hessian` or by `hvp`, within 16. (That number says how much a relative error of the arguments is
-magnified, and is at least 1; in second derivatives of `softmax`, arguments below 1 count as 1.
-Where an entry of the matrix overflows, `hvp` has 0 times infinity in it and is nan; so is the
-second derivative of 0 divided by a number below 2.2e-308.) `tests/accuracy.py` measures it. Most
-rows that stand inside other operations are slopes, so that a second derivative is the first one of
-a row, within 8 ulp, and not a difference of large numbers.
-
-| operation | written as | derivative | domain | label | sampled | conventions |
-|---|---|---|---|---|---|---|
-"""
-
-OPERATORS = {"add": "a + b", "sub": "a - b", "mul": "a * b", "div": "a / b", "neg": "-x"}
-OPERATORS["pow"] = "x ** n"
-SIGNATURES = {
-    "where": "where(condition, a, b)",
-    "take": "take(xs, index)",
-    "dot": "dot(xs, ys)",
-    "clip": "clip(x, low, high)",
-    "leaky_relu": "leaky_relu(x, slope)",
-    "atan2": "atan2(y, x)",
-}
-
-
-def written_as(op: Op) -> str:
-    """Spell an operation as a user would."""
-    if op.name in OPERATORS:
-        return f"`{OPERATORS[op.name]}`"
-    if op.name not in functions.__all__:
-        return "inside other operations"
-    arguments = {None: "xs", 1: "x", 2: "a, b"}.get(op.arity, "")
-    call = SIGNATURES.get(op.name, f"{op.name}({arguments})")
-    method = op.arity is not None and hasattr(Value, op.name)
-    return f"`{call}`" + (f", `x.{op.name}()`" if method and op.arity == 1 else "")
-
-
-def reference() -> str:
-    """Return the whole page."""
-    lines = []
-    for op in TABLE[1:]:
-        intervals = dict.fromkeys(f"[{low:g}, {high:g}]" for low, high in op.domain)
-        sampled = "any" if op.name in ("where", "take") else " × ".join(intervals)
-        label = op.label.replace("|", "\\|")
-        slopes = "; ".join(f"`{slope}`" for slope in op.says.slopes) if op.says else ""
-        told = f"{slopes} | {op.says.domain if op.says else ''}"
-        cells = f"{op.name} | {written_as(op)} | {told} | `{label}` | {sampled} | {op.note}"
-        lines.append(f"| {cells} |\n")
-    return HEAD + "".join(lines)
-
 
 FAULTS_HEAD = """# The catalogue of faults
 
@@ -151,6 +95,23 @@ def scaling() -> str:
     """Return the page about scaling, with its tables filled in."""
     text = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
     return gpu_page.filled(text, figures("gpu.json"))
+
+
+def performance() -> str:
+    """Return the page of all tables, filled in from the figures of the benches."""
+    text = (ROOT / "docs" / "performance_tables.md").read_text(encoding="utf-8")
+    names = ("eager", "compiled")
+    return performance_page.filled(text, {name: figures(f"{name}.json") for name in names})
+
+
+def references() -> dict[str, str]:
+    """Return the pages that are made from the package itself, by file name."""
+    found = {
+        "ops.md": operations.reference(),
+        "commands.md": commands.reference(),
+        "performance_tables.md": performance(),
+    }
+    return found | {f"api/{name}": text for name, text in api.pages().items()}
 
 
 def drawings() -> dict[str, str]:
@@ -240,7 +201,9 @@ def plot_training(folder: Path) -> None:
 def main() -> None:
     """Write everything."""
     here = Path(__file__).parent
-    (here / "ops.md").write_text(reference(), encoding="utf-8")
+    (here / "api").mkdir(exist_ok=True)
+    for name, text in references().items():
+        (here / name).write_text(text, encoding="utf-8")
     (here / "faults.md").write_text(catalogue(), encoding="utf-8")
     signatures.FILE.write_text(signatures.written(), encoding="utf-8")
     (here / "reliability.md").write_text(reliability(), encoding="utf-8")

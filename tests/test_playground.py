@@ -524,3 +524,15 @@ def test_no_request_raises(kind, fields):
 def test_what_is_no_json():
     assert "not JSON" in json.loads(answer_json("{"))["error"]
     assert "not JSON" in json.loads(answer_json("[" * 100_000))["error"]
+
+
+def test_a_session_prints_every_expression():
+    text = "from minigrad import Value\na = Value(3.0)\n1 + 1\nNone\n(a + a).backward()\na.grad\na\n"
+    found = answer({"kind": "session", "text": text})
+    assert found == {"printed": "2\n2.0\nValue(data=3.0)\n"}
+    found = answer({"kind": "session", "text": "print(1)\nx = 1 / 0\n"})
+    assert found == {
+        "printed": "1\n",
+        "error": "ZeroDivisionError: division by zero",
+        "line": 2,
+    }

@@ -36,6 +36,7 @@ KINDS: dict[str, Callable[[Request], Answer]] = {
     "train": training.trained,
     "train-open": training.opened,
     "python": python.run,
+    "session": python.session,
     "doctor": doctor.diagnosed,
     "labs": labs.listed,
     "lab": labs.opened,

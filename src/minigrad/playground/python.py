@@ -51,6 +51,21 @@ def run(request: Request) -> dict[str, Any]:
     return {**found, "printed": _cut(output)}
 
 
+def session(request: Request) -> dict[str, Any]:
+    """Run a program as a session would: every expression at its top prints what it is."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    output = io.StringIO()
+    found: dict[str, Any] = {}
+    try:
+        with contextlib.redirect_stdout(output):
+            for node in ast.parse(request.text("text"), FILE).body:
+                exec(compile(ast.Interactive([node]), FILE, "single"), space)
+    except BaseException as error:
+        found = _told(error)
+    hold(_values(space).values())
+    return {**found, "printed": _cut(output)}
+
+
 def _values(space: dict[str, Any]) -> dict[str, Value]:
     return {name: thing for name, thing in space.items() if isinstance(thing, Value)}
 
