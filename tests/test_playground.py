@@ -527,7 +527,9 @@ def test_what_is_no_json():
 
 
 def test_a_session_prints_every_expression():
-    text = "from minigrad import Value\na = Value(3.0)\n1 + 1\nNone\n(a + a).backward()\na.grad\na\n"
+    text = (
+        "from minigrad import Value\na = Value(3.0)\n1 + 1\nNone\n(a + a).backward()\na.grad\na\n"
+    )
     found = answer({"kind": "session", "text": text})
     assert found == {"printed": "2\n2.0\nValue(data=3.0)\n"}
     found = answer({"kind": "session", "text": "print(1)\nx = 1 / 0\n"})

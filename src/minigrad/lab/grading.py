@@ -17,6 +17,7 @@ from ..core.names import json_number
 from .chapters import Chapter
 from .labs import Measured, Number, differences
 from .phrases import say
+from .spanish import number_in
 
 STATES = ("open", "failed", "wrong", "solved")
 
@@ -89,7 +90,7 @@ def grade(chapter: Chapter, answer: dict[str, Any], lang: str = "en") -> Grade:
     errors = {name: {"error": text.partition(":")[0]} for name, text in failed.items()}
     measured: Measured = answer["measured"] | errors
     wrong = tuple(
-        Wrong(key, measured.get(name, {}).get(key), chapter.right[name][key])
+        Wrong(number_in(key, lang), measured.get(name, {}).get(key), chapter.right[name][key])
         for name, key in differences(measured, chapter.right)
     )
     count = sum(map(len, chapter.right.values()))

@@ -154,6 +154,55 @@ Hay tres cosas nuevas:
 }
 
 
+# What the probes of the chapters call their numbers, where that is more than code; longer phrases
+# stand before those that are a part of them.
+_NUMBERS = {
+    "arrows that point to the result": "flechas que apuntan al resultado",
+    "nodes of": "nodos de",
+    "arrows of": "flechas de",
+    "elsewhere": "en otra parte",
+    "passes on to": "reparte a",
+    "of the neuron": "de la neurona",
+    "times that the compiler watched": "veces que observó el compilador",
+    "times that d*c ran": "veces que se ejecutó d*c",
+    "times that d ran": "veces que se ejecutó d",
+    "d ran after d*c": "d se ejecutó después de d*c",
+    "diamond": "diamante",
+    "after backward() no.": "tras backward() n.º",
+    "at the end": "al final",
+    "after four steps in one call": "tras cuatro pasos en una llamada",
+    "after step": "tras el paso",
+    "share of one of two scores of 1000": "parte de una de dos puntuaciones de 1000",
+    "share ": "parte ",
+    " of 1 : 2 : 5": " de 1 : 2 : 5",
+    "slope of": "pendiente de",
+    "slope at": "pendiente en",
+    "compiled, total at": "compilada, total en",
+    "total at": "total en",
+    " at ": " en ",
+    "output on": "salida para",
+    "parameters of": "parámetros de",
+    "Values among them": "Values entre ellos",
+    "mix, first number": "mezcla, primer número",
+    "mix, second number": "mezcla, segundo número",
+    ", one step": ", un paso",
+    ", two steps": ", dos pasos",
+    ", six steps": ", seis pasos",
+    " from ": " desde ",
+    "examples, first": "ejemplos, primero",
+    "examples, second": "ejemplos, segundo",
+    "examples": "ejemplos",
+}
+
+
+def number_in(name: str, lang: str) -> str:
+    """Return what a probe calls a number, in a language."""
+    if lang == "es":
+        for english, spanish in _NUMBERS.items():
+            name = name.replace(english, spanish)
+    return name
+
+
 def in_language(source: str, lang: str) -> str:
     """Return an engine with its docstrings, comments and words in a language."""
     if lang == "es":
