@@ -283,7 +283,7 @@ def test_every_chapter_is_a_notebook(notebooks, tmp_path):
         for kind, text in FENCE.findall(page.read_text("utf-8")):
             if kind in ("pycon", "python"):
                 assert typed(kind, text).splitlines()[-1].strip() in "\n".join(
-                    ast.unparse(ast.parse(program)) for program in code if program[0] != "!"
+                    typed("python", program) for program in code if program[0] != "!"
                 )
 
 
