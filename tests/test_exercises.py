@@ -151,6 +151,17 @@ def test_the_pages_are_the_same_in_both_languages(chapter):
     assert re.search(r"^```\{player\}|^!\[", english, re.M)
 
 
+@pytest.mark.parametrize("ending", ["", ".es"])
+def test_the_index_has_every_chapter_by_its_title(ending):
+    listed = re.findall(
+        r"^\d+\. \[(.*)\]\((.*)\)$", (COURSE / f"index{ending}.md").read_text("utf-8"), re.M
+    )
+    pages = [COURSE / f"{name}{ending}.md" for name in CHAPTERS]
+    heads = [page.read_text("utf-8").partition("\n")[0] for page in pages]
+    assert [f"# {k + 1}. {title}" for k, (title, _) in enumerate(listed)] == heads
+    assert [target for _, target in listed] == [page.name for page in pages]
+
+
 def typed(kind, text):
     """What a reader types in a fence: neither what is printed, nor comments, nor the language."""
     if kind == "console":
