@@ -31,7 +31,7 @@ import pictures  # noqa: E402
 from bench import gpu_page, performance_page  # noqa: E402
 from bench.campaign.page import page  # noqa: E402
 from bench.gpu_picture import picture  # noqa: E402
-from book import api, commands, operations  # noqa: E402
+from book import api, commands, imports, operations  # noqa: E402
 from minigrad import nn, plot, view  # noqa: E402
 from minigrad.check.doctor import signatures  # noqa: E402
 from minigrad.check.doctor.catalogue import CATALOGUE, Fault  # noqa: E402
@@ -128,6 +128,7 @@ def drawings() -> dict[str, str]:
     found["recurrent.svg"] = view.to_svg(pictures.recurrent())
     found["softmax.svg"] = view.to_svg(pictures.softmax_loss(), fold=True)
     found["points.svg"] = view.to_svg(pictures.many_points())
+    found["imports.svg"] = imports.svg()
     found["gpu.svg"] = picture(figures("gpu.json"))
     return found
 

@@ -3,14 +3,18 @@
 A fence that needs packages besides minigrad's own has a comment before it, `<!-- needs jax -->`; a
 fence of shell lines that no test can look at says why, `<!-- not run: a cluster is needed -->`.
 Fences of one page share their names, in order; a `{try}` stands by itself, as it does in the page.
+A page with a comment `<!-- apart: … -->` changes what others rely on; it gets a process of its own.
 """
 
 from __future__ import annotations
 
 import doctest
 import importlib.util
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
@@ -62,6 +66,23 @@ def fences(path):
         )
         at = end.end()
     return found
+
+
+def run_page(path, chosen):
+    """Run fences of a page, here or in a process of their own."""
+    if "<!-- apart: " not in path.read_text(encoding="utf-8"):
+        run(chosen)
+        return
+    here = Path(__file__).parent
+    program = f"import fences, pathlib; fences.run(fences.fences(pathlib.Path({str(path)!r})))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def run(chosen):

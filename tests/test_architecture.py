@@ -184,11 +184,11 @@ def test_the_documents_show_the_folders_and_modules():
         assert f"`{name}" in text, f"neither {' nor '.join(pages)} mentions {name}"
 
 
-@pytest.mark.parametrize("page", ["docs/design.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["docs/design.md", "docs/design/adding.md", "CONTRIBUTING.md"])
 def test_paths_that_a_page_names_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     places = [*ROOT.glob("*"), *(ROOT / "src").rglob("*")]  # C is in no wheel
-    for folder in ("tests", "bench", "docs"):
+    for folder in ("tests", "bench", "book", "docs"):
         places += (ROOT / folder).rglob("*")
     places += (ROOT / "playground").glob("*")
     named = re.findall(r"`((?:[\w.]+/)*[\w.]+(?:\.(?:py|pxd|h|c|js|md)|/))`", text)

@@ -6,11 +6,12 @@ import doctest
 import importlib.util
 import re
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
 from conftest import oracle
-from fences import BUILT, RUN, Fence, fences, run, wrong_shell_line
+from fences import BUILT, RUN, Fence, fences, run, run_page, wrong_shell_line
 from typer.testing import CliRunner
 
 import minigrad
@@ -40,7 +41,7 @@ def _micrograd_stays_itself():
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_fences_run_and_print_what_they_say(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run(fence for fence in fences(path) if not fence.needs)
+    run_page(path, (fence for fence in fences(path) if not fence.needs))
 
 
 @pytest.mark.oracle
@@ -155,9 +156,36 @@ def test_the_drawings_are_up_to_date(generate):
         assert drawn == text, f"{name}: run: python docs/generate.py"
 
 
+def slugs(path):
+    """Name the anchors of a document, as code hosts and MyST make them of its headings."""
+    text = FENCED.sub("", path.read_text(encoding="utf-8"))
+    found = []
+    for heading in re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)  # what one reads of a link
+        slug = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+        count = found.count(slug)
+        found.append(f"{slug}-{count}" if count else slug)
+    return {*found, *re.findall(r'<a (?:id|name)="([^"]+)"', text)}
+
+
+FENCED = re.compile(r"^( *)(`{3,}).*?^ *\2`* *$", re.MULTILINE | re.DOTALL)
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_links_and_pictures_in_the_documents_exist(path):
-    assert [target for target in targets_in(path) if not (path.parent / target).exists()] == []
+def test_links_pictures_and_anchors_in_the_documents_exist(path):
+    wrong = []
+    for target, anchor in links_in(path):
+        file = (path.parent / target).resolve() if target else path
+        if not file.exists() or (anchor and anchor not in slugs(file)):
+            wrong.append(f"{target}#{anchor}")
+    assert wrong == []
+
+
+def test_a_broken_link_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text('# A `b` c!\n\n## A b c\n\n[x](#a-b-c-1) [y](#nosuch) ![z](no.svg "t")\n')
+    assert slugs(page) == {"a-b-c", "a-b-c-1"}
+    assert links_in(page) == [("", "a-b-c-1"), ("", "nosuch"), ("no.svg", "")]
 
 
 def test_every_picture_is_shown_somewhere():
@@ -165,9 +193,64 @@ def test_every_picture_is_shown_somewhere():
     assert shown == {picture.name for picture in (ROOT / "docs" / "pictures").iterdir()}
 
 
+def links_in(path):
+    text = FENCED.sub("", path.read_text(encoding="utf-8"))
+    text = re.sub(r"`[^`\n]*`", "", text)
+    links = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?(?:\s+\"[^\"]*\")?\)", text)
+    return [(target, anchor) for target, anchor in links if "://" not in target]
+
+
 def targets_in(path):
-    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
-    return [target for target in targets if "://" not in target]
+    return [target for target, _ in links_in(path) if target]
+
+
+def structure(path):
+    """What a translation has in common with its page: levels of headings, code, exercises."""
+    text = path.read_text(encoding="utf-8")
+    levels = re.findall(r"^(#+) ", FENCED.sub("", text), re.MULTILINE)
+    code = [(fence.language, code_of(fence)) for fence in fences(path)]
+    named = re.findall(r"^:::+\{(\w+)\}(?: (\S+)$)?", text, re.MULTILINE)
+    return levels, code, [kind if kind == "predict" else (kind, name) for kind, name in named]
+
+
+def code_of(fence):
+    """The program of a fence without comments and texts, which are translated, too."""
+    if fence.language not in ("python", "pycon", "{try}"):
+        return "" if fence.language in ("text", "diff") else len(fence.text.splitlines())
+    lines = fence.text.replace(', lang="es"', "").splitlines()
+    if any(line.startswith(">>> ") for line in lines):
+        lines = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
+    try:
+        tokens = tokenize.generate_tokens(iter([f"{line}\n" for line in lines]).__next__)
+        return [t.type if t.type in TOLD else t.string for t in tokens if t.type not in SILENT]
+    except tokenize.TokenError:
+        return len(lines)
+
+
+SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+TOLD = {tokenize.STRING, *filter(None, [getattr(tokenize, "FSTRING_MIDDLE", None)])}
+TRANSLATED = sorted((ROOT / "docs").rglob("*.es.md"))
+
+
+@pytest.mark.parametrize("path", TRANSLATED, ids=name_of)
+def test_a_translation_has_the_structure_of_its_page(path):
+    page = path.with_name(path.name.replace(".es.md", ".md"))
+    for ours, theirs in zip(structure(path), structure(page), strict=True):
+        assert ours == theirs
+
+
+def test_a_translation_that_went_astray_is_noticed(tmp_path):
+    text = "# A\n\n## B\n\n```python\na = 1  # one\n```\n\n:::{exercise} 07\nDo.\n:::\n"
+    one, other = tmp_path / "one.md", tmp_path / "other.md"
+    one.write_text(text)
+    for old, new, same in [
+        ("# one", "# uno", True),
+        ("a = 1", "a = 2", False),
+        ("## B", "### B", False),
+        (" 07", " 08", False),
+    ]:
+        other.write_text(text.replace(old, new))
+        assert (structure(one) == structure(other)) is same, new
 
 
 @pytest.mark.parametrize(
