@@ -13,25 +13,27 @@ import typer
 from ..check import diagnose
 from ..core.names import brief
 from ..core.terminal import put, put_json, put_table
+from ..lab import exercises
 from ..lab import versions as all_versions
 from ..lab import workspace as labs_folder
 from ..lab.labs import LABS
 from ..lab.phrases import say
 from ..lab.spanish import experiment
 from ..lab.workspace import Difference, LabError, Progress, checked_language
+from . import course
 from .options import AsJson, Language
 from .reporting import reported
 
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Break a small engine on purpose, see what happens, repair it.",
+    help="Break a small engine on purpose, see what happens, repair it; a course's exercises.",
 )
 
 Folder = Annotated[
     Path | None,
     typer.Argument(
-        metavar="LAB|FOLDER", help="by default the one you are in, or the only one here"
+        metavar="LAB|CHAPTER|FOLDER", help="by default the one you are in, or the only one here"
     ),
 ]
 
@@ -99,10 +101,37 @@ def _break(
     put(say(lang, "first", folder=made))
 
 
+@app.command("course")
+@_reported
+def _course(lang: Language = None, as_json: AsJson = False) -> None:
+    """List the chapters of the course and how far you are in each one's exercise."""
+    course.listed(checked_language(lang), as_json)
+
+
+@app.command("start")
+@_reported
+def _start(
+    chapter: Annotated[str, typer.Argument(metavar="CHAPTER", help="such as 5")],
+    folder: Annotated[
+        Path | None, typer.Argument(help="to make; by default chapter- and the number")
+    ] = None,
+    lang: Language = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Into a folder that is not empty.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a folder with the exercise of a chapter: an engine with a part for you to write."""
+    course.started(chapter, folder, checked_language(lang), force, as_json)
+
+
 @app.command("next")
 @_reported
 def _next(folder: Folder = None, lang: Language = None, as_json: AsJson = False) -> None:
-    """Bring the next page: BREAK.md after your hypothesis, ANSWERS.md once it is broken."""
+    """Bring the next page of a lab, BREAK.md, then ANSWERS.md; or an exercise's solution.py."""
+    if exercises.is_meant(folder):
+        course.solved(folder, lang, as_json)
+        return
     page = labs_folder.go_on(folder, lang=lang)
     if as_json:
         file = None if page.file is None else str(page.file)
@@ -118,7 +147,10 @@ def _next(folder: Folder = None, lang: Language = None, as_json: AsJson = False)
 @app.command("check")
 @_reported
 def _check(folder: Folder = None, lang: Language = None, as_json: AsJson = False) -> None:
-    """Tell how far you are: exit code 0 when the lab is finished, 1 when not yet."""
+    """Tell how far you are: exit code 0 when the lab or exercise is finished, 1 when not yet."""
+    if exercises.is_meant(folder):
+        course.checked(folder, lang, as_json)
+        return
     progress = labs_folder.check(folder, lang=lang)
     if as_json:
         put_json(progress.as_dict())
@@ -132,12 +164,13 @@ def _check(folder: Folder = None, lang: Language = None, as_json: AsJson = False
 @_reported
 def _reset(folder: Folder = None, lang: Language = None, as_json: AsJson = False) -> None:
     """Bring engine.py back as it was; yours is kept as engine.mine.py."""
-    done = labs_folder.reset(folder, lang=lang)
+    is_exercise = exercises.is_meant(folder)
+    done = (exercises if is_exercise else labs_folder).reset(folder, lang=lang)
     if as_json:
         kept = None if done.kept is None else str(done.kept)
         put_json({"folder": str(done.folder), "kept": kept, "state": "started"})
         return
-    put(say(done.lang, "reset"))
+    put(say(done.lang, "answer reset" if is_exercise else "reset"))
     if done.kept is not None:
         put(say(done.lang, "kept", name=done.kept.name))
 

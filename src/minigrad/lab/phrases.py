@@ -92,6 +92,55 @@ PHRASES: dict[str, dict[str, str]] = {
         "damaged": (
             "{folder}/.lab.json is damaged; start again: minigrad lab break LAB {folder} --force."
         ),
+        # The exercises of the course.
+        "course": "The course: a chapter, an exercise",
+        "chapter": "chapter",
+        "chapter about": "what it is about",
+        "answer begun": "begun",
+        "answer done": "solved",
+        "start a chapter": "Start with: minigrad lab start {number}",
+        "go on with a chapter": "Go on with: minigrad lab check {number}",
+        "course done": "You have solved them all.",
+        "chapter made": "{folder} is ready: engine.py and EXERCISE.md.",
+        "chapter first": (
+            "Next: do in {folder}/engine.py what EXERCISE.md asks, then run minigrad lab check "
+            "{number}."
+        ),
+        "answer open": "Chapter {number}: not written yet.",
+        "answer open next": (
+            "Next: write that in {folder}/engine.py, then run minigrad lab check {number}."
+        ),
+        "answer failed": "Chapter {number}: engine.py does not run.",
+        "answer failed next": (
+            "Next: mend it, or start over with minigrad lab reset {number}, which keeps yours."
+        ),
+        "answer wrong": "Chapter {number}: not yet. {wrong} of {count} numbers are wrong.",
+        "answer wrong next": (
+            "Next: try again; minigrad lab next {number} brings a solution to compare with."
+        ),
+        "answer solved": "Chapter {number}: solved. All {count} numbers are right.",
+        "answer solved next": "Next: the next chapter, minigrad lab start {after}.",
+        "answer solved last next": "That was the last exercise of the course.",
+        "answer reset": "engine.py is as it was at the start.",
+        "still open": "Still to be written in engine.py: line {lines}.",
+        "hint": "Hint:",
+        "number": "number",
+        "right": "right",
+        "solution": "{file} is ready: one way to write it. Compare it with yours.",
+        "no solution yet": (
+            "The solution comes when minigrad lab check {number} has looked at an answer of yours."
+        ),
+        "no chapter": (
+            "there is no chapter {name!r}; they are 1 to {last}: minigrad lab course lists them."
+        ),
+        "chapter not begun": (
+            "chapter {number} has not been begun here; start it with minigrad lab start {number}, "
+            "or name its folder."
+        ),
+        "chapter damaged": (
+            "{folder}/.chapter.json is damaged; start again: minigrad lab start CHAPTER {folder} "
+            "--force."
+        ),
     },
     "es": {
         "labs": "Labs: rompe un motor pequeño, mira qué pruebas aún pasan, repáralo",
@@ -184,6 +233,56 @@ PHRASES: dict[str, dict[str, str]] = {
         "damaged": (
             "{folder}/.lab.json está dañado; vuelve a empezar: "
             "minigrad lab break LAB {folder} --force."
+        ),
+        # Los ejercicios del curso.
+        "course": "El curso: un capítulo, un ejercicio",
+        "chapter": "capítulo",
+        "chapter about": "de qué trata",
+        "answer begun": "empezado",
+        "answer done": "resuelto",
+        "start a chapter": "Empieza con: minigrad lab start {number}",
+        "go on with a chapter": "Sigue con: minigrad lab check {number}",
+        "course done": "Los has resuelto todos.",
+        "chapter made": "{folder} está lista: engine.py y EXERCISE.md.",
+        "chapter first": (
+            "Ahora: haz en {folder}/engine.py lo que pide EXERCISE.md y ejecuta minigrad lab check "
+            "{number}."
+        ),
+        "answer open": "Capítulo {number}: aún sin escribir.",
+        "answer open next": (
+            "Ahora: escríbelo en {folder}/engine.py y ejecuta minigrad lab check {number}."
+        ),
+        "answer failed": "Capítulo {number}: engine.py no funciona.",
+        "answer failed next": (
+            "Ahora: corrígelo, o vuelve a empezar con minigrad lab reset {number}, que guarda el "
+            "tuyo."
+        ),
+        "answer wrong": "Capítulo {number}: todavía no. De {count} números, {wrong} están mal.",
+        "answer wrong next": (
+            "Ahora: prueba otra vez; minigrad lab next {number} trae una solución para comparar."
+        ),
+        "answer solved": "Capítulo {number}: resuelto. Los {count} números están bien.",
+        "answer solved next": "Ahora: el capítulo siguiente, minigrad lab start {after}.",
+        "answer solved last next": "Este era el último ejercicio del curso.",
+        "answer reset": "engine.py está como al principio.",
+        "still open": "Falta por escribir en engine.py: línea {lines}.",
+        "hint": "Pista:",
+        "number": "número",
+        "right": "correcto",
+        "solution": "{file} está lista: una manera de escribirlo. Compárala con la tuya.",
+        "no solution yet": (
+            "La solución llega cuando minigrad lab check {number} haya visto una respuesta tuya."
+        ),
+        "no chapter": (
+            "no hay ningún capítulo {name!r}; van del 1 al {last}: minigrad lab course los enumera."
+        ),
+        "chapter not begun": (
+            "el capítulo {number} no está empezado aquí; empiézalo con minigrad lab start "
+            "{number}, o indica su carpeta."
+        ),
+        "chapter damaged": (
+            "{folder}/.chapter.json está dañado; vuelve a empezar: minigrad lab start CAPÍTULO "
+            "{folder} --force."
         ),
     },
 }

@@ -75,6 +75,35 @@ Hay tres cosas nuevas:
 - `descend` es un bucle de entrenamiento. Pone a cero los gradientes de los parámetros antes de
   cada pasada.
 """,
+    # what the chapters of the course add
+    "# your turn": "# te toca",
+    "How steep f is at x: up by so much for each step to the right.": (
+        "Cuánto sube f en x por cada paso a la derecha."
+    ),
+    "Return all Values below a result, each once, and an arrow from each child to its result.": (
+        "Da todos los Values bajo un resultado, cada uno una vez, y una flecha desde cada hijo."
+    ),
+    "Give each Value of the neuron its grad, from the result backwards.": (
+        "Da su grad a cada Value de la neurona, desde el resultado hacia atrás."
+    ),
+    "Weights, a bias and tanh.": "Pesos, un sesgo y tanh.",
+    "Several neurons that look at the same inputs.": "Varias neuronas que miran lo mismo.",
+    "Layers, one after the other.": "Capas, una detrás de otra.",
+    "Turn scores into shares: positive, and 1 in all.": (
+        "Convierte puntuaciones en partes: positivas, y 1 en total."
+    ),
+    "Mix the values: most of those whose keys fit the query best.": (
+        "Mezcla los valores: más de aquellos cuyas claves encajan mejor con la consulta."
+    ),
+    "Return the sum of x where x is positive, and of x/10 where it is not.": (
+        "Da la suma de x donde x es positivo, y de x/10 donde no lo es."
+    ),
+    "Go to where the slope of f is 0, by the slope and the slope of the slope.": (
+        "Va a donde la pendiente de f es 0, con la pendiente y la pendiente de la pendiente."
+    ),
+    "Return the mean gradient of all examples, from (sums of gradients, count) of each machine.": (
+        "Da el gradiente medio de todos los ejemplos, de (sumas, cuántos) de cada máquina."
+    ),
     # probes
     ": run me with  python probe.py": ": ejecútame con  python probe.py",
     "where every Value is used once.": "donde cada Value se usa una vez.",
@@ -125,11 +154,67 @@ Hay tres cosas nuevas:
 }
 
 
-def translated(source: str, lang: str) -> str:
-    """Return a program of a lab with its texts in a language."""
+# What the probes of the chapters call their numbers, where that is more than code; longer phrases
+# stand before those that are a part of them.
+_NUMBERS = {
+    "arrows that point to the result": "flechas que apuntan al resultado",
+    "nodes of": "nodos de",
+    "arrows of": "flechas de",
+    "elsewhere": "en otra parte",
+    "passes on to": "reparte a",
+    "of the neuron": "de la neurona",
+    "times that the compiler watched": "veces que observó el compilador",
+    "times that d*c ran": "veces que se ejecutó d*c",
+    "times that d ran": "veces que se ejecutó d",
+    "d ran after d*c": "d se ejecutó después de d*c",
+    "diamond": "diamante",
+    "after backward() no.": "tras backward() n.º",
+    "at the end": "al final",
+    "after four steps in one call": "tras cuatro pasos en una llamada",
+    "after step": "tras el paso",
+    "share of one of two scores of 1000": "parte de una de dos puntuaciones de 1000",
+    "share ": "parte ",
+    " of 1 : 2 : 5": " de 1 : 2 : 5",
+    "slope of": "pendiente de",
+    "slope at": "pendiente en",
+    "compiled, total at": "compilada, total en",
+    "total at": "total en",
+    " at ": " en ",
+    "output on": "salida para",
+    "parameters of": "parámetros de",
+    "Values among them": "Values entre ellos",
+    "mix, first number": "mezcla, primer número",
+    "mix, second number": "mezcla, segundo número",
+    ", one step": ", un paso",
+    ", two steps": ", dos pasos",
+    ", six steps": ", seis pasos",
+    " from ": " desde ",
+    "examples, first": "ejemplos, primero",
+    "examples, second": "ejemplos, segundo",
+    "examples": "ejemplos",
+}
+
+
+def number_in(name: str, lang: str) -> str:
+    """Return what a probe calls a number, in a language."""
+    if lang == "es":
+        for english, spanish in _NUMBERS.items():
+            name = name.replace(english, spanish)
+    return name
+
+
+def in_language(source: str, lang: str) -> str:
+    """Return an engine with its docstrings, comments and words in a language."""
     if lang == "es":
         for english, spanish in _ROWS.items():
             source = source.replace(english, spanish)
+    return source
+
+
+def translated(source: str, lang: str) -> str:
+    """Return a program of a lab with its texts in a language, and its experiments' names."""
+    source = in_language(source, lang)
+    if lang == "es":
         for english, spanish in MEASURED.items():
             source = source.replace(f'"{english}"', f'"{spanish}"')
         names = "|".join(EXPERIMENTS)

@@ -135,11 +135,11 @@ def start(
     if target.is_dir() and any(target.iterdir()) and not force:
         raise LabError(say(lang, "not empty", folder=target))
     target.mkdir(parents=True, exist_ok=True)
-    _write(target / "engine.py", lab.engine_source(lang))
-    _write(target / "probe.py", lab.probe_source(lang))
+    write_and_keep(target / "engine.py", lab.engine_source(lang))
+    write_and_keep(target / "probe.py", lab.probe_source(lang))
     for page in ("BREAK.md", "ANSWERS.md"):  # of an earlier start in this folder
         _set_aside(target / page)
-    _write(target / "LAB.md", lab.page("LAB.md", lang))
+    write_and_keep(target / "LAB.md", lab.page("LAB.md", lang))
     _remember(target, lab.name, lang, "started", {})
     return target
 
@@ -207,7 +207,7 @@ def go_on(folder: str | Path | None = None, *, lang: str | None = None) -> Page:
     page = target / ("BREAK.md" if state == "started" else "ANSWERS.md")
     if page.exists():
         return Page(name, lang, None, "not broken yet" if state == "started" else "all pages")
-    _write(page, LABS[name].page(page.name, lang))
+    write_and_keep(page, LABS[name].page(page.name, lang))
     return Page(name, lang, page)
 
 
@@ -223,7 +223,7 @@ def reset(folder: str | Path | None = None, *, lang: str | None = None) -> Resto
     """Bring engine.py back as it was, and keep the learner's own under another name."""
     target = find_folder(folder, lang)
     name, own_lang, _, _ = _recall(target, lang)
-    kept = _write(target / "engine.py", LABS[name].engine_source(own_lang))
+    kept = write_and_keep(target / "engine.py", LABS[name].engine_source(own_lang))
     _remember(target, name, own_lang, "started", {})
     return Restored(target, kept, lang or own_lang)
 
@@ -288,7 +288,7 @@ def checked_language(lang: str | None) -> str:
     return lang or language()
 
 
-def _write(file: Path, whole: str) -> Path | None:
+def write_and_keep(file: Path, whole: str) -> Path | None:
     """Write a file; one that the learner changed is kept: engine.mine.py, engine.mine-2.py, …"""
     kept = None if file.exists() and file.read_bytes() == whole.encode() else _set_aside(file)
     write_atomically(file, whole)

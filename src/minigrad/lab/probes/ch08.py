@@ -1,0 +1,64 @@
+"""Chapter 8: a second backward(), and a training loop."""
+
+from engine import Value, descend
+
+
+def again():
+    """z = 3*x + 1, and backward() three times: x.grad after each, and the product's at the end."""
+    x = Value(2.0)
+    product = 3 * x
+    z = product + 1
+    grads = []
+    for _ in range(3):
+        z.backward()
+        grads.append(x.grad)
+    named = {f"x.grad after backward() no. {k + 1}": number for k, number in enumerate(grads)}
+    return named | {"(3*x).grad at the end": product.grad}
+
+
+def descent():
+    """Steps down (w - 3)**2 from w = 0, at a rate of 1/4: each halves the distance to 3."""
+    w = Value(0.0)
+    found = {}
+    for k in (1, 2, 3):
+        descend(lambda: (w - 3) ** 2, [w], 0.25, 1)
+        found[f"w after step {k}"] = w.data
+    w = Value(0.0)
+    descend(lambda: (w - 3) ** 2, [w], 0.25, 4)
+    return found | {"w after four steps in one call": w.data}
+
+
+EXPERIMENTS = [again, descent]
+RIGHT = {  # worked out by hand
+    "again": {
+        "x.grad after backward() no. 1": 3.0,
+        "x.grad after backward() no. 2": 6.0,
+        "x.grad after backward() no. 3": 9.0,
+        "(3*x).grad at the end": 1.0,
+    },
+    "descent": {
+        "w after step 1": 1.5,
+        "w after step 2": 2.25,
+        "w after step 3": 2.625,
+        "w after four steps in one call": 2.8125,
+    },
+}
+MISTAKES = {
+    "not_begun": {
+        "again": {"x.grad after backward() no. 2": 9.0},
+        "descent": {"w after step 2": 3.75},
+    },
+    "leaves_cleared": {
+        "again": {"x.grad after backward() no. 2": 3.0, "x.grad after backward() no. 3": 3.0},
+    },
+    "stale": {"again": {"x.grad after backward() no. 2": 9.0}},
+    "too_late": {"again": {"x.grad after backward() no. 1": 0.0}},
+    "cleared_after_the_pass": {
+        "again": {"x.grad after backward() no. 3": 9.0, "(3*x).grad at the end": 0.0},
+    },
+    "zeroed_too_late": {"descent": {"w after step 1": 0.0}},
+    "zeroed_once": {
+        "descent": {"w after step 2": 2.25, "w after four steps in one call": 6.1875},
+    },
+    "never_zeroed": {"descent": {"w after step 1": 1.5, "w after step 2": 3.75}},
+}

@@ -1,0 +1,53 @@
+"""Chapter 10: a neuron with weights that we know, and what a network has to learn."""
+
+import random
+
+from engine import MLP, Neuron, Value
+
+
+def output():
+    """A neuron with weights 1/2 and -1 and bias 1/4, on (2, 1) and on (4, 1)."""
+    made = Neuron(2, random.Random(1))
+    made.w, made.b = [Value(0.5), Value(-1.0)], Value(0.25)
+    return {"output on (2, 1)": made([2.0, 1.0]).data, "output on (4, 1)": made([4.0, 1.0]).data}
+
+
+def gradients():
+    """How the output moves with the bias and with the second weight, on (2, 1)."""
+    made = Neuron(2, random.Random(1))
+    made.w, made.b = [Value(0.5), Value(-1.0)], Value(0.25)
+    made([2.0, 1.0]).backward()
+    return {"b.grad": made.b.grad, "w[0].grad": made.w[0].grad}
+
+
+def counted():
+    """How many numbers there are to learn, and whether they are Values."""
+    mine = Neuron(2, random.Random(1)).parameters()
+    whole = MLP(2, [3, 1]).parameters()
+    return {
+        "parameters of Neuron(2)": len(mine),
+        "Values among them": sum(isinstance(p, Value) for p in mine),
+        "parameters of MLP(2, [3, 1])": len(whole),
+    }
+
+
+EXPERIMENTS = [output, gradients, counted]
+RIGHT = {  # tanh(1/4), tanh(5/4), and 1 - tanh(1/4)**2, by mpmath
+    "output": {"output on (2, 1)": 0.24491866240370913, "output on (4, 1)": 0.8482836399575129},
+    "gradients": {"b.grad": 0.940014848806378, "w[0].grad": 1.880029697612756},
+    "counted": {
+        "parameters of Neuron(2)": 3.0,
+        "Values among them": 3.0,
+        "parameters of MLP(2, [3, 1])": 13.0,
+    },
+}
+MISTAKES = {
+    "nothing_returned": {"output": {"error": "AttributeError"}},
+    "no_bias": {"output": {"output on (2, 1)": 0.0}},
+    "no_tanh": {"output": {"output on (2, 1)": 0.25, "output on (4, 1)": 1.25}},
+    "bias_for_each": {"output": {"output on (2, 1)": 0.46211715726000973}},
+    "numbers_only": {"gradients": {"b.grad": 0.0}},
+    "bias_not_learnt": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 2.0}},
+    "nested": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 1.0}},
+    "data_learnt": {"counted": {"parameters of Neuron(2)": 3.0, "Values among them": 0.0}},
+}

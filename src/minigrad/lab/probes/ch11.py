@@ -1,0 +1,51 @@
+"""Chapter 11: shares that add up, and a mix of values by how well keys fit."""
+
+from engine import Value, attend, softmax
+
+
+def shares():
+    """The softmax of log 1, log 2, log 5: an eighth, a quarter, five eighths."""
+    found = softmax([Value(0.0), Value(0.6931471805599453), Value(1.6094379124341003)])
+    return {f"share {k + 1} of 1 : 2 : 5": share.data for k, share in enumerate(found)}
+
+
+def far_out():
+    """Scores of a thousand and more: e**1000 is too large for a computer."""
+    found = softmax([Value(1000.0), Value(1000.0)])
+    return {"share of one of two scores of 1000": found[0].data}
+
+
+def mixed():
+    """Four numbers to a key, so that the root of the size is 2."""
+    query = [Value(1.0), Value(0.0), Value(0.0), Value(0.0)]
+    keys = [[Value(0.0)] * 4, [Value(2.1972245773362196), *[Value(0.0)] * 3]]  # 2 log 3
+    values = [[Value(0.0), Value(8.0)], [Value(4.0), Value(0.0)]]
+    found = attend(query, keys, values)
+    return {"mix, first number": found[0].data, "mix, second number": found[1].data}
+
+
+EXPERIMENTS = [shares, far_out, mixed]
+RIGHT = {  # worked out by hand: the keys fit with 0 and log 3, so the shares are 1/4 and 3/4
+    "shares": {
+        "share 1 of 1 : 2 : 5": 0.125,
+        "share 2 of 1 : 2 : 5": 0.25,
+        "share 3 of 1 : 2 : 5": 0.625,
+    },
+    "far_out": {"share of one of two scores of 1000": 0.5},
+    "mixed": {"mix, first number": 3.0, "mix, second number": 2.0},
+}
+MISTAKES = {
+    "not_shared": {"shares": {"share 1 of 1 : 2 : 5": 0.2, "share 3 of 1 : 2 : 5": 1.0}},
+    "powers_only": {"shares": {"share 1 of 1 : 2 : 5": 1.0, "share 3 of 1 : 2 : 5": 5.0}},
+    "no_powers": {"shares": {"share 1 of 1 : 2 : 5": 0.0}},
+    "overflow": {"far_out": {"error": "OverflowError"}},
+    "not_scaled": {"mixed": {"mix, first number": 3.6, "mix, second number": 0.8}},
+    "scaled_by_size": {
+        "mixed": {
+            "mix, first number": 2.5358983848622456,
+            "mix, second number": 2.9282032302755088,
+        },
+    },
+    "keys_mixed": {"mixed": {"mix, first number": 1.6479184330021646, "mix, second number": 0.0}},
+    "no_softmax": {"mixed": {"mix, first number": 4.394449154672439, "mix, second number": 0.0}},
+}

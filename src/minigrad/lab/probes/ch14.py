@@ -1,0 +1,43 @@
+"""Chapter 14: gradients of machines that had different numbers of examples."""
+
+from engine import all_reduce
+
+
+def even():
+    """Two machines with two examples each."""
+    found = all_reduce([([4.0, 2.0], 2), ([8.0, -2.0], 2)])
+    return {"2 + 2 examples, first": found[0], "2 + 2 examples, second": found[1]}
+
+
+def uneven():
+    """One machine with three examples, one with a single one."""
+    found = all_reduce([([9.0, 3.0], 3), ([7.0, 5.0], 1)])
+    return {"3 + 1 examples, first": found[0], "3 + 1 examples, second": found[1]}
+
+
+def alone():
+    """One machine, four examples; and one with nothing to do beside it."""
+    found = all_reduce([([8.0], 4), ([0.0], 0)])
+    return {"4 + 0 examples": found[0]}
+
+
+EXPERIMENTS = [even, uneven, alone]
+RIGHT = {  # worked out by hand: (9 + 7) / 4, (3 + 5) / 4, 8 / 4
+    "even": {"2 + 2 examples, first": 3.0, "2 + 2 examples, second": 0.0},
+    "uneven": {"3 + 1 examples, first": 4.0, "3 + 1 examples, second": 2.0},
+    "alone": {"4 + 0 examples": 2.0},
+}
+MISTAKES = {
+    "divides_by_nothing": {
+        "even": {"2 + 2 examples, first": 3.0},
+        "alone": {"error": "ZeroDivisionError"},
+    },
+    "mean_of_means": {
+        "even": {"2 + 2 examples, first": 3.0},
+        "uneven": {"3 + 1 examples, first": 5.0, "3 + 1 examples, second": 3.0},
+    },
+    "sum": {"even": {"2 + 2 examples, first": 12.0}},
+    "weighted_twice": {"even": {"2 + 2 examples, first": 6.0}, "alone": {"4 + 0 examples": 8.0}},
+    "by_machines": {"even": {"2 + 2 examples, first": 6.0}},
+    "first_machine": {"even": {"2 + 2 examples, first": 2.0}},
+}

@@ -1,0 +1,39 @@
+HERE = "        # your turn\n        self.grad = 1.0\n"
+LOOP = "        # your turn\n        loss.backward()\n"
+CLEAR = "        for v in topo:\n            if v._prev:\n                v.grad = 0.0\n"
+ZERO = "        for p in parameters:\n            p.grad = 0.0\n"
+CLEARED = (HERE, CLEAR + "        self.grad = 1.0\n")
+ZEROED = (LOOP, ZERO + "        loss.backward()\n")
+RUN = "            node._backward()\n"
+ALL = "        for v in topo:\n            v.grad = 0.0\n"
+AFTER_THE_STEP = (
+    "            p.data -= rate * p.grad",
+    "            p.data -= rate * p.grad\n            p.grad = 0.0",
+)
+RIGHT = [[CLEARED, ZEROED], [CLEARED, AFTER_THE_STEP]]
+MISTAKES = {
+    "not_begun": [[]],
+    "leaves_cleared": [
+        [
+            (HERE, "        for v in topo:\n            v.grad = 0.0\n        self.grad = 1.0\n"),
+            ZEROED,
+        ]
+    ],
+    "stale": [[ZEROED]],
+    "too_late": [[(RUN, RUN + ALL), ZEROED]],
+    "cleared_after_the_pass": [
+        [("            node._backward()\n", "            node._backward()\n" + CLEAR), ZEROED]
+    ],
+    "zeroed_too_late": [[CLEARED, (LOOP, "        loss.backward()\n" + ZERO)]],
+    "zeroed_once": [
+        [
+            CLEARED,
+            (
+                "    for _ in range(steps):\n",
+                "    for p in parameters:\n        p.grad = 0.0\n    for _ in range(steps):\n",
+            ),
+        ]
+    ],
+    "never_zeroed": [[CLEARED]],
+    "otherwise": [[CLEARED, ZEROED, ("p.data -= rate", "p.data += rate")]],
+}

@@ -1,0 +1,14 @@
+SUMS = "zip(*(s for s, _ in shards))"
+COUNT = "count = sum(n for _, n in shards)\n"
+MEAN = "return [sum(g) / len(shards) for g in zip(*means)]"
+TWICE = "sum(g * n for g, (_, n) in zip(gs, shards)) / count"
+RIGHT = [[f"{COUNT}return [sum(g) / count for g in {SUMS}]"]]
+MISTAKES = {
+    "divides_by_nothing": [[f"means = [[g / n for g in s] for s, n in shards]\n{MEAN}"]],
+    "mean_of_means": [[f"means = [[g / max(n, 1) for g in s] for s, n in shards]\n{MEAN}"]],
+    "sum": [[f"return [sum(g) for g in {SUMS}]"]],
+    "weighted_twice": [[f"{COUNT}return [{TWICE} for gs in {SUMS}]"]],
+    "by_machines": [[f"return [sum(g) / len(shards) for g in {SUMS}]"]],
+    "first_machine": [["sums, n = shards[0]\nreturn [g / n for g in sums]"]],
+    "otherwise": [["return [0.0 for _ in shards[0][0]]"]],
+}
