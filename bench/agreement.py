@@ -20,12 +20,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+os.environ.setdefault("MINIGRAD_CACHE", "0")  # programs are to be made, each time
 sys.path.insert(0, str(ROOT / "tests"))
 
 from agreement import Figures, survey, told  # noqa: E402

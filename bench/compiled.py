@@ -282,21 +282,21 @@ class Contestant:
         message = self.hear() or {"missing": self.failed}
         self.missing = message.get("missing")
 
-    def ask(self, task, argument=None):
+    def ask(self, task, argument=None, patience=PATIENCE):
         """Return the answer, or None after a failure, which `failed` names."""
         if self.failed:
             return None
         self.process.stdin.write(json.dumps([task, argument]) + "\n")
         self.process.stdin.flush()
-        message = self.hear()
+        message = self.hear(patience)
         return message and message["answer"]
 
-    def hear(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+    def hear(self, patience=PATIENCE):
+        ready, _, _ = select.select([self.process.stdout], [], [], patience)
         line = self.process.stdout.readline() if ready else ""
         if line:
             return json.loads(line)
-        self.failed = "failed (see above)" if ready else f"not ready after {PATIENCE:.0f} s"
+        self.failed = "failed (see above)" if ready else f"not ready after {patience:.0f} s"
         self.process.kill()
         return None
 
@@ -430,7 +430,8 @@ def measure_large(models, report):
         for peer in (WHOLE, JAX):
             report(f"E: {model}, {peer}")
             contestant = Contestant(peer)
-            answer = None if contestant.missing else contestant.ask("large", [model])
+            patience = 5 * PATIENCE  # tens of millions of operations
+            answer = None if contestant.missing else contestant.ask("large", [model], patience)
             contestant.stop()
             rows[model][peer] = answer or {"missing": contestant.missing or contestant.failed}
     return {"rows": rows}

@@ -1,4 +1,4 @@
-"""Runs: a table of single instructions is what the instructions are, in every pass."""
+"""Chains: a table of single instructions is what the instructions are, in every pass."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from minigrad.compiler.ir.instructions import (
     MAP,
     MULADD,
     VJP,
+    Chain,
     Later,
     Listing,
-    Run,
     listing,
     parts_of,
 )
@@ -32,8 +32,8 @@ from minigrad.compiler.specialization import BY_ALL, BY_VALUES, FORWARD, Purpose
 JACOBIAN = Purpose("jacobian")
 
 
-def runs_of(program):
-    return [part for part in parts_of(program.instructions) if isinstance(part, Run)]
+def chains_of(program):
+    return [part for part in parts_of(program.instructions) if isinstance(part, Chain)]
 
 
 def deep(seed):
@@ -46,7 +46,7 @@ def deep(seed):
         y, known = x, [x, z, *parameters]
         for k in range(60):
             other = dice.choice(known[-10:])
-            steps = _STEPS if k > 25 else _STEPS[:-2]  # the last ones end a run
+            steps = _STEPS if k > 25 else _STEPS[:-2]  # the last ones end a chain
             y = dice.choice(steps)(y, other, parameters[dice.randrange(6)])
             known.append(y)
         return y
@@ -88,20 +88,20 @@ def everything(seed):
         code = encode(spec.compiled(purpose))
         found += [x.tobytes() for x in (code.words, code.pool, code.numbers)]
     texts = [str(spec.program), str(spec.compiled(BY_ALL)), spec.program.digest()]
-    return [repr(x) for x in found] + texts, runs_of(spec.program)
+    return [repr(x) for x in found] + texts, chains_of(spec.program)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_runs_change_nothing(monkeypatch, seed):
-    with_runs, runs = everything(seed)
+def test_chains_change_nothing(monkeypatch, seed):
+    with_chains, chains = everything(seed)
     monkeypatch.setattr(group, "LEAST", 10**9)
     without, none = everything(seed)
-    assert (len(runs) > 0, none) == (True, [])
-    assert with_runs == without
+    assert (len(chains) > 0, none) == (True, [])
+    assert with_chains == without
 
 
 @pytest.mark.smoke
-def test_a_chain_is_one_run_and_right():
+def test_a_chain_is_one_and_is_right():
     count = 500
 
     def chain(x):
@@ -116,8 +116,8 @@ def test_a_chain_is_one_run_and_right():
         x, slope = np.sin(x) + 0.5, slope * np.cos(x)
     assert abs(value - x) < 1e-12
     assert abs(grads.args[0] - slope) < 1e-12 * abs(slope) + 1e-300
-    (run,) = runs_of(compiled.program)
-    assert len(run) == 2 * count == len(compiled.program.instructions)
+    (found,) = chains_of(compiled.program)
+    assert len(found) == 2 * count == len(compiled.program.instructions)
     (numpy,) = minigrad.compile(chain, backend="numpy").grad(1.0).args
     assert abs(numpy - slope) < 1e-12 * abs(slope) + 1e-300
 
@@ -139,14 +139,14 @@ def test_exact_programs_have_none(monkeypatch):
     assert value == expected.data
     assert repr(grads.args[0]) == repr(x.grad)
     exact = compiled.dispatch.latest().exactly()
-    assert runs_of(exact.program) == []
+    assert chains_of(exact.program) == []
 
 
 def table(*rows):
-    """A run of rows (kind, op, which, stores, out, operands)."""
+    """A chain of rows (kind, op, which, stores, out, operands)."""
     kind, op, which, stores, out, args = zip(*rows, strict=True)
     filled = [(*a, *[-1] * (4 - len(a))) for a in args]
-    return Run(*map(np.array, (kind, op, which, stores, out, filled)))
+    return Chain(*map(np.array, (kind, op, which, stores, out, filled)))
 
 
 SIN, MUL = (minigrad.compiler.ir.instructions.MAPS[name].code for name in ("sin", "mul"))
@@ -214,17 +214,17 @@ def test_the_first_to_reach_a_slot_stores():
     ]
     program = Program(8, 2, 0, np.zeros(0), listing([fill, table(*rows)]), (2,))
     plain = replace(program, instructions=(fill, *table(*rows).spelled_out()))
-    with_run, without = store_first(program), store_first(plain)
-    assert [i.stores for i in with_run.instructions] == [i.stores for i in without.instructions]
-    assert str(with_run) == str(without)
-    (run,) = runs_of(with_run)
-    assert run.stores.tolist() == [True, False, True, False, False]
+    with_chain, without = store_first(program), store_first(plain)
+    assert [i.stores for i in with_chain.instructions] == [i.stores for i in without.instructions]
+    assert str(with_chain) == str(without)
+    (chain,) = chains_of(with_chain)
+    assert chain.stores.tolist() == [True, False, True, False, False]
 
 
-def test_instructions_of_a_program_with_runs_are_a_sequence():
-    run = table(*SOUND)
+def test_instructions_of_a_program_with_chains_are_a_sequence():
+    chain = table(*SOUND)
     fill = Instruction("fill", (1,), Ref(7))
-    found = listing([run, fill])
+    found = listing([chain, fill])
     assert isinstance(found, Listing)
     assert len(found) == 9 == len(list(found))
     assert found[-1] is fill
@@ -232,7 +232,7 @@ def test_instructions_of_a_program_with_runs_are_a_sequence():
     assert [i.kind for i in found[2:4]] == ["dot", "dot"]
     assert listing([fill]) == (fill,)
     assert parts_of((fill,)) == (fill,)
-    assert parts_of(found) == (run, fill)
+    assert parts_of(found) == (chain, fill)
 
 
 def test_later_makes_them_once():

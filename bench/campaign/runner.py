@@ -111,7 +111,7 @@ def run_lot(lot: Lot) -> Tally:
         done = subprocess.run(
             command,
             cwd=ROOT,
-            env={**os.environ, **pure},
+            env={"MINIGRAD_CACHE": "0", **os.environ, **pure},
             capture_output=True,
             text=True,
             encoding="utf-8",

@@ -40,7 +40,7 @@ def irregular(make):
         nodes, state = list(inputs), 12345
         for k in range(NODES // 2):  # two operations each
             state = (state * 1103515245 + 12345) % 2**31  # not `random`: it would be watched
-            a = nodes[-1 - state % min(5000, len(nodes))]
+            a = nodes[-1 - state % (5000 if k > 5000 else 500)]  # no min(): that would be traced
             b = nodes[-1 - state // 5000 % 499]
             if k % 3:
                 nodes.append(kit.sin(a - b) if k % 3 == 1 else kit.tanh(a + b))

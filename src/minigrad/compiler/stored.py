@@ -31,6 +31,7 @@ from .backends.encode import Bytecode
 from .ir.instructions import Instruction, Later
 from .ir.program import Program
 from .ir.refs import MOST_SLOTS
+from .tracing import canonical, tape
 from .tracing.tape import Tape
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -58,17 +59,18 @@ def maker() -> bytes | None:
         return None
     known: list[Any] = [_FORMAT, __version__, sys.byteorder, sys.implementation.cache_tag]
     known += [np.__version__, machine.isas()]
-    paths: list[Any] = [os.path.join(top, name) for name in _SOURCES]
+    paths: list[Any] = []
     try:
-        for path in paths:
+        for path in (os.path.join(top, name) for name in _SOURCES):
             if os.path.isdir(path):
                 paths += sorted(entry.path for entry in os.scandir(path) if entry.is_file())
-        built = [f"{__package__}.tracing.{name}" for name in ("tape", "canonical")]
-        paths += [machine.__file__, *(sys.modules[name].__file__ for name in built)]
+            else:
+                paths.append(path)
+        paths += [module.__file__ for module in (machine, canonical, tape)]
         for path in paths:
             status = os.stat(path)
             known.append((path, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
-    except (OSError, KeyError, TypeError, AttributeError):  # inside a zip file, say
+    except (OSError, TypeError, AttributeError):  # inside a zip file, say
         return None
     return hashlib.blake2b(repr(known).encode()).digest()
 
@@ -240,3 +242,6 @@ def _unpacked(data: bytes | None, kinds: str) -> list[Array] | None:
         found.append(np.frombuffer(data, kind, length, at))
         at += width + -width % 8
     return found if at == len(data) else None
+
+
+maker()  # now, and not when it is first needed: somebody may edit the files that were just loaded

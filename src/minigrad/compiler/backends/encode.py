@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.elementwise import MAPS
-from ..ir.instructions import ADD, DOT, MAP, MULADD, VJP, Instruction, Run, parts_of
+from ..ir.instructions import ADD, DOT, MAP, MULADD, VJP, Chain, Instruction, parts_of
 from ..ir.program import Program
 from ..ir.refs import Ref, check_size, indices
 from ..passes.trim import trim
@@ -217,7 +217,7 @@ class Bytecode:
 class _Writer:
     def __init__(self) -> None:
         self.words: list[int] = []
-        self.runs: list[Array] = []  # words before those, where there is a run
+        self.before: list[Array] = []  # words before those, where there is a chain
         self.pool: list[Array] = []
         self.places: dict[bytes | int, int] = {}  # in the pool, by contents and by identity
         self.length = 0
@@ -245,20 +245,20 @@ class _Writer:
         dims, operands = _elementwise(refs, *shape)
         self.write("elementwise", dims, operands, op=_ELEMENTWISE.index(name))
 
-    def write_run(self, run: Run) -> None:
-        """Write all rows of a run: what the encoders below write, where all loops have one turn."""
-        opcode, op, operands = _encoded_rows(run)
+    def write_chain(self, chain: Chain) -> None:
+        """Write all rows of a chain as the encoders below would: all loops have one turn."""
+        opcode, op, operands = _encoded_rows(chain)
         count = (operands >= 0).sum(axis=1)
         start = np.cumsum(_HEAD + _REF * count) - (_HEAD + _REF * count)
         words = np.zeros(int(start[-1]) + _HEAD + _REF * int(count[-1]), dtype=np.int64)
         is_vjp = opcode == _OPCODES["vjp"]
-        place = len(self.numbers) + np.arange(len(run))
-        self.numbers += [0.0] * len(run)
+        place = len(self.numbers) + np.arange(len(chain))
+        self.numbers += [0.0] * len(chain)
         head = (
             opcode,
             op,
-            run.which * is_vjp,
-            run.stores * is_vjp * _STORES,
+            chain.which * is_vjp,
+            chain.stores * is_vjp * _STORES,
             1,
             1,
             1,
@@ -269,7 +269,7 @@ class _Writer:
             words[start + k] = column
         row, which = np.nonzero(operands >= 0)
         words[start[row] + _HEAD + _REF * which + 1] = operands[row, which]
-        self.runs += [np.array(self.words, dtype=np.int64), words]
+        self.before += [np.array(self.words, dtype=np.int64), words]
         self.words = []
 
     def _keep(self, index: Array) -> int:
@@ -293,33 +293,33 @@ def encode(program: Program) -> Bytecode:
     check_size(program.size)
     writer = _Writer()
     for i in parts_of(trim(program).instructions):
-        if isinstance(i, Run):
-            writer.write_run(i)
+        if isinstance(i, Chain):
+            writer.write_chain(i)
         else:
             _ENCODERS[i.kind](writer, i)
     pool = np.concatenate([np.zeros(0, dtype=np.int32), *writer.pool])
-    words = np.concatenate([*writer.runs, np.array(writer.words, dtype=np.int64)])
+    words = np.concatenate([*writer.before, np.array(writer.words, dtype=np.int64)])
     return Bytecode(words, pool, np.array(writer.numbers, dtype=np.float64), program.size)
 
 
-def _encoded_rows(run: Run) -> tuple[Array, Array, Array]:
+def _encoded_rows(chain: Chain) -> tuple[Array, Array, Array]:
     """Opcode, operation and operands, the result first, of all rows; -1 for no operand."""
-    kind, op, args = run.kind, run.op, run.args
-    operands = np.concatenate([run.out[:, None], args], axis=1)
+    kind, op, args = chain.kind, chain.op, chain.args
+    operands = np.concatenate([chain.out[:, None], args], axis=1)
     plain = _PLAIN_CODES[np.maximum(op, 0)]
     in_map = (kind == MAP) & (plain >= 0)
     # What an adjoint gets is copied, subtracted or multiplied: see `_encode_vjp`.
-    is_negative = (op == _CODES["neg"]) | (op == _CODES["sub"]) & (run.which == 1)
+    is_negative = (op == _CODES["neg"]) | (op == _CODES["sub"]) & (chain.which == 1)
     passes = (kind == VJP) & np.isin(op, [_CODES[name] for name in ("add", "sub", "neg")])
     times = (kind == VJP) & (op == _CODES["mul"])
     operands[passes, 2:] = -1
-    operands[times, 2] = args[times, 3 - run.which[times]]
+    operands[times, 2] = args[times, 3 - chain.which[times]]
     operands[times, 3:] = -1
     is_sum, is_product = (kind == ADD) | passes, (kind == MULADD) | times
     names = np.select(
         [in_map, is_sum & passes & is_negative, is_sum, is_product],
-        [plain, _which("neg", "sub_from", run), _which("copy", "add_to", run),
-         _which("mul", "mul_add_to", run)],
+        [plain, _which("neg", "sub_from", chain), _which("copy", "add_to", chain),
+         _which("mul", "mul_add_to", chain)],
         -1,
     )  # fmt: skip
     others = np.array([_OPCODES[name] for name in ("map", "dot", "vjp", "map", "map")])
@@ -327,8 +327,8 @@ def _encoded_rows(run: Run) -> tuple[Array, Array, Array]:
     return opcode, np.where(names >= 0, names, np.where(kind == DOT, 0, op)), operands
 
 
-def _which(stores: str, adds: str, run: Run) -> Array:
-    return np.where(run.stores, _ELEMENTWISE.index(stores), _ELEMENTWISE.index(adds))
+def _which(stores: str, adds: str, chain: Chain) -> Array:
+    return np.where(chain.stores, _ELEMENTWISE.index(stores), _ELEMENTWISE.index(adds))
 
 
 def _encode_map(writer: _Writer, i: Instruction) -> None:

@@ -2,8 +2,8 @@
 
 Most programs are a few hundred instructions on arrays, and an object for each is nothing. A chain
 of 100,000 operations, each on the result of the one before, has as many instructions of a single
-element. Such a `Run` is a table with a row for each of them, and passes treat it as a whole. Who
-knows nothing of runs goes through the instructions, `Listing`, which spells them out.
+element. Such a `Chain` is a table with a row for each of them, and passes treat it as a whole. Who
+knows nothing of chains goes through the instructions, `Listing`, which spells them out.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ class Instruction:
 
 # The kinds that a row may have, and how many operands: of a map as many as its operation has.
 MAP, DOT, VJP, ADD, MULADD = range(5)
-_RUN_KINDS = ("map", "dot", "vjp", "add", "muladd")
+_CHAIN_KINDS = ("map", "dot", "vjp", "add", "muladd")
 _COUNTS = np.array([0, 2, 2, 1, 2])
 OPERANDS = 4  # that a row has at most: vjp, of g, y, a and b
-LEAST = 16  # rows of a run: it costs as much as a few instructions
+LEAST = 16  # rows of a chain: it costs as much as a few instructions
 NEVER = np.iinfo(np.int64).max
 _NAMES = {op.code: op.name for op in MAPS.values()}
 _ARITY = np.zeros(1 + max(_NAMES), dtype=np.int64)
@@ -82,7 +82,7 @@ for _op in MAPS.values():
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Chain:
     """Instructions of a single element each, to be run one after the other: a row for each.
 
     `op` is the code of an operation, where the kind names one. `args` are slots, -1 for none.
@@ -108,7 +108,7 @@ class Run:
         columns = (self.kind, self.op, self.which, self.stores, self.out, self.args)
         found = []
         for kind, op, which, stores, out, args in zip(*(c.tolist() for c in columns), strict=True):
-            name = _RUN_KINDS[kind]
+            name = _CHAIN_KINDS[kind]
             found.append(
                 Instruction(
                     name,
@@ -166,15 +166,15 @@ class Run:
         return ""
 
 
-Part: TypeAlias = Instruction | Run
+Part: TypeAlias = Instruction | Chain
 
 
 class Listing(Sequence[Instruction]):
-    """The instructions of a program that has runs."""
+    """The instructions of a program that has chains."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = tuple(parts)
-        self._count = sum(len(part) if isinstance(part, Run) else 1 for part in parts)
+        self._count = sum(len(part) if isinstance(part, Chain) else 1 for part in parts)
         self._all: tuple[Instruction, ...] | None = None
 
     def __len__(self) -> int:
@@ -188,15 +188,15 @@ class Listing(Sequence[Instruction]):
         if self._all is None:
             found: list[Instruction] = []
             for part in self.parts:
-                found += part.spelled_out() if isinstance(part, Run) else [part]
+                found += part.spelled_out() if isinstance(part, Chain) else [part]
             self._all = tuple(found)
         return self._all[at]
 
 
 def listing(parts: Iterable[Part]) -> Sequence[Instruction]:
-    """Return instructions: a tuple, if there are no runs among them."""
+    """Return instructions: a tuple, if there are no chains among them."""
     found = tuple(parts)
-    plain = tuple(part for part in found if not isinstance(part, Run))
+    plain = tuple(part for part in found if not isinstance(part, Chain))
     return plain if len(plain) == len(found) else Listing(found)
 
 
@@ -234,7 +234,7 @@ class Later(Sequence[Instruction]):
 
 
 def parts_of(instructions: Sequence[Instruction]) -> Sequence[Part]:
-    """Return instructions and runs, for passes that know both."""
+    """Return instructions and chains, for passes that know both."""
     if isinstance(instructions, Later):
         instructions = instructions.all()
     return instructions.parts if isinstance(instructions, Listing) else instructions

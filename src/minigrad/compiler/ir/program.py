@@ -20,7 +20,7 @@ from ...codegen.elementwise import MAPS
 from ...codegen.formula import Formula
 from ...core.display import cut_lines, preformatted
 from ..tracing.tape import Guard
-from .instructions import NEVER, Instruction, Part, Run, parts_of
+from .instructions import NEVER, Chain, Instruction, Part, parts_of
 from .kinds import KINDS, Kind
 from .printing import text
 from .refs import Area, Flags, Ref, check_size
@@ -140,10 +140,10 @@ def verify(program: Program, after: str = "") -> Program:
     when: Any = None
     number = 0
     for part in parts_of(program.instructions):
-        if isinstance(part, Run):
+        if isinstance(part, Chain):
             when = np.full(program.size, NEVER) if when is None else when
             if problem := part.problem(written, when):
-                raise ValueError(f"instructions from {number} on (a run) {place}: {problem}")
+                raise ValueError(f"instructions from {number} on (a chain) {place}: {problem}")
             number += len(part)
             continue
         if problem := _problem(part, written):

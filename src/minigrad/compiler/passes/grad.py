@@ -29,8 +29,8 @@ from ..ir.instructions import (
     MULADD,
     OPERANDS,
     VJP,
+    Chain,
     Instruction,
-    Run,
     listing,
     parts_of,
 )
@@ -125,7 +125,7 @@ def _active(program: Program, wrt: Iterable[int] | None) -> Flags:
     active = Flags(program.size)
     active.array[list(range(program.inputs) if wrt is None else wrt)] = True
     for i in parts_of(program.instructions):
-        if isinstance(i, Run):
+        if isinstance(i, Chain):
             _activate(i, active.bytes)
             continue
         if _is_flat(i):
@@ -136,10 +136,10 @@ def _active(program: Program, wrt: Iterable[int] | None) -> Flags:
     return active
 
 
-def _activate(run: Run, active: bytearray) -> None:
-    """Do the same for the rows of a run, each of which may depend on the one before."""
-    steep = np.flatnonzero(~_flat_rows(run))
-    rows = zip(run.out[steep].tolist(), run.args[steep].tolist(), strict=True)
+def _activate(chain: Chain, active: bytearray) -> None:
+    """Do the same for the rows of a chain, each of which may depend on the one before."""
+    steep = np.flatnonzero(~_flat_rows(chain))
+    rows = zip(chain.out[steep].tolist(), chain.args[steep].tolist(), strict=True)
     for out, args in rows:
         for at in args:
             if at >= 0 and active[at]:
@@ -147,8 +147,8 @@ def _activate(run: Run, active: bytearray) -> None:
                 break
 
 
-def _flat_rows(run: Run) -> Any:
-    return (run.kind == MAP) & _FLAT_CODES[np.maximum(run.op, 0)]
+def _flat_rows(chain: Chain) -> Any:
+    return (chain.kind == MAP) & _FLAT_CODES[np.maximum(chain.op, 0)]
 
 
 def _is_flat(i: Instruction) -> bool:
@@ -194,8 +194,8 @@ class _Adjoints(Builder):
         """Go through the program backwards; return it with what that has written."""
         parts = parts_of(self.program.instructions)
         for i in reversed(parts):
-            if isinstance(i, Run):
-                self._run(i)
+            if isinstance(i, Chain):
+                self._chain(i)
             else:
                 self._reverse(i)
         return replace(
@@ -209,13 +209,13 @@ class _Adjoints(Builder):
         if not _is_flat(i) and self.active.any(i.areas[-1]):
             getattr(self, f"_{i.kind}")(i, self.of(i.out))
 
-    def _run(self, run: Run) -> None:
-        """What the rules below say, for all rows of a run at once."""
-        active, args = self.active.array, run.args[:, :3]
-        wanted = (args >= 0) & active[args] & (active[run.out] & ~_flat_rows(run))[:, None]
+    def _chain(self, chain: Chain) -> None:
+        """What the rules below say, for all rows of a chain at once."""
+        active, args = self.active.array, chain.args[:, :3]
+        wanted = (args >= 0) & active[args] & (active[chain.out] & ~_flat_rows(chain))[:, None]
         row, which = np.nonzero(wanted[::-1])  # an operand after the other, of the last row first
-        row = len(run) - 1 - row
-        kind, op, y, own = run.kind[row], run.op[row], run.out[row], run.args[row]
+        row = len(chain) - 1 - row
+        kind, op, y, own = chain.kind[row], chain.op[row], chain.out[row], chain.args[row]
         is_product = (op == _MUL) & (kind == MAP) | (kind == DOT) & (which < 2)
         is_sum = (op == _ADD) | (op == _SUB) & (which == 0)
         is_sum = is_sum & (kind == MAP) | (kind == DOT) & (which == 2)
@@ -226,12 +226,12 @@ class _Adjoints(Builder):
         found[at, 1] = own[at, 1 - which[at]]
         found[is_other, 1] = y[is_other]
         found[is_other, 2:] = own[is_other, :2]
-        made = Run(
+        made = Chain(
             kind=np.where(is_product, MULADD, np.where(is_sum, ADD, VJP)),
             op=np.where(is_other, op, -1),
             which=np.where(is_other, which, 0),
             stores=np.zeros(len(row), dtype=bool),
-            out=run.args[row, which] + self.offset,
+            out=chain.args[row, which] + self.offset,
             args=found,
         )
         if len(row):
@@ -334,8 +334,8 @@ class _Exact(_Adjoints):
 
     buffers = 3
 
-    def _run(self, run: Run) -> None:
-        for i in reversed(run.spelled_out()):
+    def _chain(self, chain: Chain) -> None:
+        for i in reversed(chain.spelled_out()):
             self._reverse(i)
 
     def reached(self, ref: Ref) -> Ref:

@@ -4,7 +4,7 @@
                         products in them become dots; every entry gets a level, one above its
                         highest operand
 2. `_groups`            entries of one level and one operation become one instruction
-                        (`_add_runs`: where there is one entry of each for many levels, a run)
+                        (`_add_chains`: where there is one entry of each for many levels, a chain)
 3. `matrix_products`    among dots: those that share operands in a complete bipartite pattern
 4. `_laid_out`          every group gets a range of slots, every operand a `Ref`: strides if its
                         slots follow a pattern, else an index array
@@ -24,7 +24,7 @@ import numpy as np
 
 from ...codegen.elementwise import MAPS
 from ...core.turns import forked
-from ..ir.instructions import DOT, LEAST, MAP, OPERANDS, Instruction, Part, Run, listing
+from ..ir.instructions import DOT, LEAST, MAP, OPERANDS, Chain, Instruction, Part, listing
 from ..ir.kinds import KINDS
 from ..ir.program import Program
 from ..ir.refs import Ref, ref_of
@@ -71,7 +71,7 @@ class _Group:
 
 @dataclass
 class _Rows:
-    """A run to be: entries instead of slots."""
+    """A chain to be: entries instead of slots."""
 
     kind: Ints
     op: Ints
@@ -113,7 +113,7 @@ def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[_Part]:
         wide = [at for at, _ in c.wide]
         thin = _thin(height, level, code, maps, sums, dots, wide)
         if thin.any():
-            maps, sums, dots = _add_runs(
+            maps, sums, dots = _add_chains(
                 thin, level, (code, first, second), maps, sums, dots, levels
             )
     for key, at in by_key(level[maps] * 256 + code[maps]):
@@ -265,7 +265,7 @@ def _of_like_length(items: _Ragged, zero: int) -> list[_Ragged]:
     return [items.part(at) for _, at in by_key(lengths)]
 
 
-# ---- runs: levels of a single element for each operation -----------------------------------------
+# ---- chains: levels of a single element for each operation ---------------------------------------
 
 
 def _thin(
@@ -277,9 +277,9 @@ def _thin(
     dots: _Ragged,
     wide: list[int],
 ) -> Any:
-    """Which levels have nothing but rows for runs, no two of which would be one instruction.
+    """Which levels have nothing but rows for chains, no two of which would be one instruction.
 
-    Only where as many as make a run follow each other.
+    Only where as many as make a chain follow each other.
     """
     thin = np.ones(height, dtype=bool)
     thin[level[wide]] = False
@@ -300,7 +300,7 @@ def _thin(
     return thin
 
 
-def _add_runs(
+def _add_chains(
     thin: Any,
     level: Ints,
     tables: tuple[Ints, Ints, Ints],
@@ -309,7 +309,7 @@ def _add_runs(
     dots: _Ragged,
     levels: _Levels,
 ) -> tuple[Ints, _Ragged, _Ragged]:
-    """Make runs of what is in thin levels; return the others.
+    """Make chains of what is in thin levels; return the others.
 
     Rows of one level are in the order in which groups would be: it is that of contributions.
     """
@@ -332,9 +332,9 @@ def _add_runs(
     bounds = [*np.searchsorted(at, starts).tolist(), len(order)]
     for start, begin, end in zip(starts.tolist(), bounds[:-1], bounds[1:], strict=True):
         chosen = order[begin:end]
-        run = _Rows(rows.kind[chosen], rows.op[chosen], rows.outs[chosen], rows.operands[chosen])
+        chain = _Rows(rows.kind[chosen], rows.op[chosen], rows.outs[chosen], rows.operands[chosen])
         if len(chosen):
-            levels[start].append(run)
+            levels[start].append(chain)
     return maps[~in_maps], sums.part(~in_sums), dots.part(~in_dots)
 
 
@@ -368,7 +368,7 @@ def _laid_out(tape: Tape, canonical: Canonical, as_written: bool) -> Program:
         if isinstance(part, _Rows):
             operands = np.where(part.operands >= 0, slot[part.operands], -1)
             outs, none = slot[part.outs], np.zeros(count, dtype=np.int64)
-            parts.append(Run(part.kind, part.op, none, none > 0, outs, operands))
+            parts.append(Chain(part.kind, part.op, none, none > 0, outs, operands))
             size += count
             continue
         args = tuple(ref_of(slot[arg]) for arg in part.args)

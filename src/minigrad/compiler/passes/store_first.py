@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.instructions import NEVER, Instruction, Part, Run, listing, parts_of
+from ..ir.instructions import NEVER, Chain, Instruction, Part, listing, parts_of
 from ..ir.kinds import KINDS
 from ..ir.program import Program
 from ..ir.refs import Area, Flags, Ref, runs
@@ -26,9 +26,9 @@ def store_first(program: Program) -> Program:
     found: list[Part | Area] = []  # an area stands for what is left of a fill with 0
     first: Any = None
     for i in parts_of(program.instructions):
-        if isinstance(i, Run):
+        if isinstance(i, Chain):
             first = np.full(program.size, NEVER) if first is None else first
-            found.append(_run(i, waits, needed, first))
+            found.append(_chain(i, waits, needed, first))
             continue
         *operands, out = i.areas
         for area in operands:
@@ -49,22 +49,22 @@ def store_first(program: Program) -> Program:
     return replace(program, instructions=listing(parts))
 
 
-def _run(run: Run, waits: Flags, needed: Flags, first: Any) -> Run:
-    """The same for a run; `first` has NEVER for every slot, before and afterwards.
+def _chain(chain: Chain, waits: Flags, needed: Flags, first: Any) -> Chain:
+    """The same for a chain; `first` has NEVER for every slot, before and afterwards.
 
-    A row is the first to reach its slot if nobody has before, in this run or earlier: of a row, the
-    operands count as before its result.
+    A row is the first to reach its slot if nobody has before, in this chain or earlier: of a row,
+    the operands count as before its result.
     """
-    touched = np.concatenate([run.args, run.out[:, None]], axis=1)
+    touched = np.concatenate([chain.args, chain.out[:, None]], axis=1)
     there = np.flatnonzero(touched >= 0)
     slots = touched.ravel()[there]
     np.minimum.at(first, slots, there)
-    last = np.arange(1, len(run) + 1) * touched.shape[1] - 1  # where the results stand
-    stores = (first[run.out] == last) & waits.array[run.out] & run.adds
+    last = np.arange(1, len(chain) + 1) * touched.shape[1] - 1  # where the results stand
+    stores = (first[chain.out] == last) & waits.array[chain.out] & chain.adds
     first[slots] = NEVER
-    needed.array[run.out[stores]] = False
+    needed.array[chain.out[stores]] = False
     waits.array[slots] = False
-    return replace(run, stores=run.stores | stores)
+    return replace(chain, stores=chain.stores | stores)
 
 
 def _storing(i: Instruction) -> Instruction:

@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..ir.instructions import Instruction, Part, Run, listing, parts_of
+from ..ir.instructions import Chain, Instruction, Part, listing, parts_of
 from ..ir.kinds import KINDS
 from ..ir.program import Program
 from ..ir.refs import Flags, Ref, ref_of
@@ -43,7 +43,7 @@ def trim(program: Program) -> Program:
 
 def _is_uneven(i: Part) -> TypeGuard[Instruction]:
     """Tell whether an operand of several terms has no pattern: only then may it have padding."""
-    if isinstance(i, Run) or not KINDS[i.kind].padding or i.shape[1] == 1:
+    if isinstance(i, Chain) or not KINDS[i.kind].padding or i.shape[1] == 1:
         return False
     return any(ref.cells is not None for ref, _, terms in i.spaces() if terms > 1)
 
@@ -57,7 +57,7 @@ def _dead(program: Program) -> Array:
         dead.array[first:stop] = True
         dead.array[list(program.results)] = False
         for i in parts_of(program.instructions):
-            if isinstance(i, Run):
+            if isinstance(i, Chain):
                 dead.array[i.args[i.args >= 0]] = False
                 continue
             for area in i.areas[:-1]:

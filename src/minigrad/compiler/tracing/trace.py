@@ -155,7 +155,7 @@ class Trace:
         """Tell what to do instead, while there is time: half of the memory is yet to come."""
         warnings.warn(
             f"a compiled function has done {LONG:,} operations, at {calling_line()}, and is still "
-            f"being traced: a program of so many takes minutes and gigabytes to make. {SMALLER}",
+            f"being traced: each takes a microsecond and 170 bytes until it is compiled. {SMALLER}",
             RuntimeWarning,
             stacklevel=2,
         )
