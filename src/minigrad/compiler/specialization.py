@@ -38,7 +38,7 @@ from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
 from .passes.store_first import store_first
 from .passes.update import update
-from .passes.widen import Rows, Weight, carry, weigh, widen
+from .passes.widen import Rows, Weight, carry, forget, weigh, widen
 from .tracing.environment import Environment, environment_of
 from .tracing.escape import let_go
 from .tracing.lifted import Argument
@@ -188,9 +188,12 @@ class Specialization:
             made.append(("carry", carry(made[-1][1], purpose.rows)))
         if purpose.formula is not None:
             made.append(("update", update(made[-1][1], purpose.formula, purpose.moved)))
+        if purpose.rows is not None and purpose.by == "values":
+            made.append(("forget", forget(made[-1][1], range(count, purpose.rows.inputs(count)))))
         if made:  # else it was verified when it was made
             program = verify_last(made)
-        return program if exact else replace(program, finite=_delivered(program))
+        slopes = program.inputs if purpose.rows is None or purpose.by == "all" else count
+        return program if exact else replace(program, finite=_delivered(program, slopes))
 
     def exactly(self) -> Specialization:
         """Return the same way with exact programs, for a call whose guards have been looked at."""
@@ -256,11 +259,11 @@ def _adjoints(machine: Machine, count: int) -> Numbers:
     return machine.values[start : start + count].copy()
 
 
-def _delivered(program: Program) -> tuple[tuple[int, int], ...]:
-    """The ranges of slots that somebody reads after a run: results, and derivatives by inputs."""
+def _delivered(program: Program, inputs: int) -> tuple[tuple[int, int], ...]:
+    """The ranges of slots that somebody reads after a run: results, and slopes by some inputs."""
     found = runs(distinct(np.array(program.results, dtype=np.int64)))
     if program.adjoints:
-        found.append((program.adjoints, program.adjoints + program.inputs))
+        found.append((program.adjoints, program.adjoints + inputs))
     return tuple(found)
 
 
@@ -379,9 +382,12 @@ def _put_first(tape: Tape, leading: Sequence[Value]) -> int:
     entries = tape.entries
     known = dict(zip(map(id, entries.captured_values), entries.captured, strict=True))
     places = list(map(known.pop, map(id, leading), repeat(-1)))  # thousands: no loop of our own
-    rest = [value for value in entries.captured_values if id(value) in known]
+    rest = [value for value in entries.captured_values if id(value) in known] if known else []
     entries.captured_values = [*leading, *rest]
-    entries.captured = [at if at >= 0 else entries.add(INPUT) for at in places]
+    unread = places.count(-1)
+    entries.captured = (
+        [at if at >= 0 else entries.add(INPUT) for at in places] if unread else places
+    )
     entries.captured += known.values()
     tape.in_order = True
-    return len(places) - places.count(-1)
+    return len(leading) - unread

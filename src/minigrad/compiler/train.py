@@ -196,7 +196,7 @@ class TrainStep(Made):
             slopes = lanes.totals[: len(self._parameters)] / given.count
             set_grads(self._parameters, slopes.tolist())
             self.optimizer.step()
-        return sum(lanes.outputs[0].tolist()) / given.count
+        return float(sum(lanes.outputs[0].tolist())) / given.count
 
     def _check(self, spec: Specialization) -> None:
         self.compiled.check_differentiable(spec)
