@@ -261,6 +261,29 @@ def test_training_on_batches(name, most, backend, monkeypatch):
     assert step.compiled.cache_info().traces == 1
 
 
+def test_weights_with_a_bias_behind_each_row(backend):
+    """Large layers of neurons: their slopes are no range, and are written all the same."""
+    rng = np.random.default_rng(5)
+    w, b = rng.normal(size=(70, 64)) / 8, rng.normal(size=70)
+    neurons = [([Value(x) for x in row], Value(y)) for row, y in zip(w, b, strict=True)]
+    flat = [v for row, bias in neurons for v in (*row, bias)]
+
+    def function(x):
+        sums = [sum((u * v for u, v in zip(row, x, strict=True)), bias) for row, bias in neurons]
+        return sum(s.tanh() for s in sums)
+
+    step = minigrad.train_step(vmap(function), optim.SGD(flat, lr=0.01), backend=backend)
+    xs = rng.normal(size=(6, 64))
+    for _ in range(3):  # what a step before has left behind counts for nothing
+        h = np.tanh(xs @ w.T + b)
+        assert step(xs) == near(h.sum() / 6, rel=1e-12)
+        d = (1 - h * h) / 6
+        slopes = np.column_stack([d.T @ xs, d.sum(axis=0)])
+        w, b = w - 0.01 * slopes[:, :-1], b - 0.01 * slopes[:, -1]
+        assert [v.grad for v in flat] == near(slopes.ravel().tolist(), rel=1e-11, abs=1e-13)
+    assert [v.data for v in flat] == near(np.column_stack([w, b]).ravel().tolist(), rel=1e-12)
+
+
 def test_values_that_a_step_reads_and_leaves_alone(backend):
     w, scale = [Value(0.1 * k) for k in range(4)], Value(2.0)
     step = minigrad.train_step(

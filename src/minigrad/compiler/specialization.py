@@ -183,7 +183,8 @@ class Specialization:
         elif purpose.what != "forward":
             made.append(("grad", grad(program, wrt, exact=exact)))
         if purpose.what != "forward":
-            made.append(("store_first", store_first(made[-1][1])))
+            scattered = purpose.rows is not None
+            made.append(("store_first", store_first(made[-1][1], scattered)))
         if purpose.rows is not None and purpose.rows.carries:
             made.append(("carry", carry(made[-1][1], purpose.rows)))
         if purpose.formula is not None:
