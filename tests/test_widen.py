@@ -249,3 +249,27 @@ def test_slopes_that_nobody_asks_for_are_not_cleared(backend):
         found.append(values[each.adjoints : each.adjoints + 2].tolist())
     # f = w0² x0 + w0 w1 x1, summed over (1, 2) and (3, 5)
     assert found == [[0.5 * 2 * 4 - 2.0 * 7, 0.5 * 7]] * 2
+
+
+@pytest.mark.parametrize("order", ["points first", "weights first"])
+def test_a_product_may_have_what_differs_on_either_side(order, backend):
+    rng = np.random.default_rng(2)
+    w, b = rng.normal(size=(4, 3)), rng.normal(size=4)
+    rows = [([Value(x) for x in row], Value(y)) for row, y in zip(w, b, strict=True)]
+
+    def one(row, point):
+        weights, bias = row
+        return sum((u * v for u, v in zip(weights, point, strict=True)), bias)
+
+    def function(points):
+        if order == "points first":
+            return [one(row, list(point)) for point in points for row in rows]
+        return [one(row, list(point)) for row in rows for point in points]
+
+    xs = rng.normal(size=(5, 2, 3))
+    fast = vmap(function, backend=backend)
+    with in_blocks(3):
+        found = np.stack(fast(xs), axis=1)
+    assert shapes(fast.program, "mm") in ([(2, 4, 3)], [(4, 2, 3)])
+    wanted = xs @ w.T + b
+    near(found, (wanted if order == "points first" else wanted.transpose(0, 2, 1)).reshape(5, 8))
