@@ -20,6 +20,13 @@ near = pytest.approx
 SIZES = 3, 8, 8, 2
 
 
+@pytest.fixture
+def always(monkeypatch):
+    """Have rows run in blocks first, however small the function is."""
+    for name in ("_PRODUCTS", "_REUSE", "_SHARE"):
+        monkeypatch.setattr(batches, name, 0)
+
+
 def network(seed=0, **more):
     model = nn.MLP(SIZES[0], [*SIZES[1:]], seed=seed, activation="tanh", **more)
 
@@ -59,9 +66,12 @@ def chosen(function, *args):
 
 
 def test_blocks_are_for_functions_with_weights():
+    model = nn.MLP(8, [16, 8, 2], seed=1)
+    xs = np.ones((50, 8))
+    assert chosen(lambda x: sum(model(list(x))), xs) == 52
+    assert chosen(lambda x: sum(model(list(x))), xs[:1]) == 0
     _, function = network()
-    assert chosen(function, *examples(50)) == 52
-    assert chosen(function, *examples(1)) == 0
+    assert chosen(function, *examples(50)) == 0  # small
     xs = np.linspace(1, 2, 50)
     assert chosen(lambda x: (x * 2).tanh(), xs) == 0
     w = Value(2.0)
@@ -84,6 +94,7 @@ def test_sizes_are_few_and_depend_on_the_number_of_rows_alone():
             assert size <= 1024
 
 
+@pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("count", [2, 3, 7, 8, 65])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_several_blocks_the_last_of_them_short(count, threads, backend, monkeypatch):
@@ -102,6 +113,7 @@ def test_several_blocks_the_last_of_them_short(count, threads, backend, monkeypa
     assert not grads[1].any()
 
 
+@pytest.mark.usefixtures("always")
 def test_threads_change_nothing(backend, monkeypatch):
     monkeypatch.setattr(batches, "_MOST", 4)
     _, function = network()
@@ -126,6 +138,7 @@ def test_progress_counts_rows(monkeypatch):
     assert seen == [4, 8, 10]
 
 
+@pytest.mark.usefixtures("always")
 def test_weights_are_read_afresh(backend):
     model, function = network()
     xs, labels = examples(9)
@@ -149,6 +162,7 @@ def gated(weights):
     return function
 
 
+@pytest.mark.usefixtures("always")
 def test_guards_in_each_row(backend):
     weights = [[Value(i + j * 1.0) for i in range(20)] for j in range(6)]
     fast = vmap(gated(weights), backend=backend)
@@ -169,6 +183,7 @@ def test_guards_in_each_row(backend):
     assert fast.cache_info().traces == 2
 
 
+@pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("strange", [math.inf, -math.inf, math.nan, 1e308])
 def test_rows_that_are_not_finite_are_as_on_the_eager_engine(strange, backend):
     weights = [[Value(0.5 - 0.1 * (i % 3) + j) for i in range(16)] for j in range(6)]
@@ -194,6 +209,7 @@ def test_rows_that_are_not_finite_are_as_on_the_eager_engine(strange, backend):
     assert found == near(total.tolist(), rel=1e-11, nan_ok=True)
 
 
+@pytest.mark.usefixtures("always")
 def test_an_index_that_is_no_row(backend):
     table = [[Value(i + j * 1.0) for i in range(30)] for j in range(6)]
     fast = vmap(lambda i, x: minigrad.dot(take(table, i), list(x)), backend=backend)
@@ -243,6 +259,29 @@ def test_training_on_batches(name, most, backend, monkeypatch):
     assert [p.grad for p, _ in pairs] == near([q.grad for _, q in pairs], rel=1e-9, abs=1e-12)
     assert (optimizer.steps, step.uncompiled) == (5, 0)
     assert step.compiled.cache_info().traces == 1
+
+
+def test_weights_with_a_bias_behind_each_row(backend):
+    """Large layers of neurons: their slopes are no range, and are written all the same."""
+    rng = np.random.default_rng(5)
+    w, b = rng.normal(size=(70, 64)) / 8, rng.normal(size=70)
+    neurons = [([Value(x) for x in row], Value(y)) for row, y in zip(w, b, strict=True)]
+    flat = [v for row, bias in neurons for v in (*row, bias)]
+
+    def function(x):
+        sums = [sum((u * v for u, v in zip(row, x, strict=True)), bias) for row, bias in neurons]
+        return sum(s.tanh() for s in sums)
+
+    step = minigrad.train_step(vmap(function), optim.SGD(flat, lr=0.01), backend=backend)
+    xs = rng.normal(size=(6, 64))
+    for _ in range(3):  # what a step before has left behind counts for nothing
+        h = np.tanh(xs @ w.T + b)
+        assert step(xs) == near(h.sum() / 6, rel=1e-12)
+        d = (1 - h * h) / 6
+        slopes = np.column_stack([d.T @ xs, d.sum(axis=0)])
+        w, b = w - 0.01 * slopes[:, :-1], b - 0.01 * slopes[:, -1]
+        assert [v.grad for v in flat] == near(slopes.ravel().tolist(), rel=1e-11, abs=1e-13)
+    assert [v.data for v in flat] == near(np.column_stack([w, b]).ravel().tolist(), rel=1e-12)
 
 
 def test_values_that_a_step_reads_and_leaves_alone(backend):

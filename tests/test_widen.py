@@ -20,7 +20,8 @@ from minigrad.compiler.backends import backend_of
 from minigrad.compiler.ir.program import Instruction, Program, verify
 from minigrad.compiler.ir.refs import Ref
 from minigrad.compiler.passes.grad import grad
-from minigrad.compiler.passes.widen import Rows, carry, weigh, widen
+from minigrad.compiler.passes.store_first import store_first
+from minigrad.compiler.passes.widen import Rows, carry, forget, weigh, widen
 
 
 def data(rng, count):
@@ -221,3 +222,54 @@ def test_what_a_row_costs():
     assert weigh(one, ((5, False),)) == (0, 0, 0)
     apart = Instruction("dot", (1, 2), Ref(4), (Ref(0, term_stride=1), Ref(2, term_stride=1)))
     assert weigh(Program(5, 4, 0, np.zeros(0), (apart,), (4,)), ((4, True),)) == (5, 0, 2)
+
+
+def test_slopes_that_nobody_asks_for_are_not_cleared(backend):
+    w = [Value(0.5), Value(-2.0)]
+    one = traced(lambda x: (w[0] * x[0] + w[1] * x[1]) * w[0], [1.0, 2.0])
+    rows = Rows(2, ((2, True),))
+    program = verify(store_first(grad(widen(one, rows), range(2))))
+    inputs = range(2, rows.inputs(2))
+    short = verify(forget(program, inputs))
+    slopes = range(program.adjoints + 2, program.adjoints + rows.inputs(2))
+
+    def cleared(program):
+        fills = [i for i in program.instructions if i.kind == "fill" and not i.number]
+        return {slot for i in fills for slot in i.out.slots(*i.shape).ravel().tolist()}
+
+    assert cleared(program) - cleared(short) == set(slopes)
+    assert cleared(short) == cleared(program) - set(slopes)
+    found = []
+    for each in (program, short):
+        prepared = backend_of(backend).prepare(each)
+        values = prepared.values()
+        start = rows.starts(2)
+        pairs = (0, [0.5, -2.0]), (start[0], [1.0, 2.0, 3.0, 5.0]), (start[1], [1.0, 1.0])
+        assert prepared.step(values, pairs, None) < 0
+        found.append(values[each.adjoints : each.adjoints + 2].tolist())
+    # f = w0² x0 + w0 w1 x1, summed over (1, 2) and (3, 5)
+    assert found == [[0.5 * 2 * 4 - 2.0 * 7, 0.5 * 7]] * 2
+
+
+@pytest.mark.parametrize("order", ["points first", "weights first"])
+def test_a_product_may_have_what_differs_on_either_side(order, backend):
+    rng = np.random.default_rng(2)
+    w, b = rng.normal(size=(4, 3)), rng.normal(size=4)
+    rows = [([Value(x) for x in row], Value(y)) for row, y in zip(w, b, strict=True)]
+
+    def one(row, point):
+        weights, bias = row
+        return sum((u * v for u, v in zip(weights, point, strict=True)), bias)
+
+    def function(points):
+        if order == "points first":
+            return [one(row, list(point)) for point in points for row in rows]
+        return [one(row, list(point)) for row in rows for point in points]
+
+    xs = rng.normal(size=(5, 2, 3))
+    fast = vmap(function, backend=backend)
+    with in_blocks(3):
+        found = np.stack(fast(xs), axis=1)
+    assert shapes(fast.program, "mm") in ([(2, 4, 3)], [(4, 2, 3)])
+    wanted = xs @ w.T + b
+    near(found, (wanted if order == "points first" else wanted.transpose(0, 2, 1)).reshape(5, 8))

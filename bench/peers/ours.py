@@ -148,13 +148,14 @@ class Compiled:
         return Job(step, self.read(function, arguments, parameters))
 
     def made(self, case):
-        """Make the parameters of M, a hundred thousand Values, which is no part of compiling."""
+        """Make the parameters of M and their optimiser, which is no part of compiling."""
         self.layers = digits.layers_of(Value)
+        self.sgd = optimizer("SGD", problems.demo_flat(self.layers))
 
     def batch(self, arrays):
         parameters = problems.demo_flat(self.layers)
         loss = minigrad.vmap(digits.loss_of(self.layers, self.kit))
-        step = minigrad.train_step(loss, minigrad.optim.SGD(parameters, **SGD))
+        step = minigrad.train_step(loss, self.sgd)
         return Job(
             functools.partial(step, *arrays),
             lambda value: (value, np.array(minigrad.grads_of(parameters))),

@@ -588,6 +588,10 @@ def _number_binary(code: int, number: Any, b: Value) -> Value:
 
 def _real(code: int, number: Any, swapped: bool) -> float | None:
     """Return an operand that is not a Value as a float, or None if it is no number."""
+    if isinstance(
+        number, Value
+    ):  # Python asks the operand of a subclass first: it is its turn next
+        return None
     if type(number) is int and -1_000_000 < number < 1_000_000:  # above all the 0 of sum()
         return float(number)
     if not is_number(number):

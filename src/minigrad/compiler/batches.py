@@ -34,9 +34,10 @@ Progress = Callable[[int], None] | None
 _BLOCK = 2**18  # numbers that differ from row to row in a block: 4 MB with their gradients
 _MOST, _LEAST = 1024, 4  # rows of a block
 _FEWEST = 2  # rows for which a program is made
-# Multiplications by what serves all rows that make blocks quicker than lanes: so many, and so many
-# for each other operation. Measured on networks of 2-4-1 to 784-128-10, and on GPTs.
-_PRODUCTS, _SHARE = 64, 0.25
+# Multiplications by what serves all rows that make blocks quicker than lanes: so many, so many for
+# each number of a row, so many for each other operation. Measured on networks: at 2-8-1 and 4-8-2
+# lanes win, at 100-1 it is a draw, at 2-16-16-1 and from there on blocks win.
+_PRODUCTS, _REUSE, _SHARE = 128, 3, 0.25
 
 
 class BatchGradients(tuple[Any, ...]):
@@ -251,7 +252,7 @@ def block_size(spec: Specialization, given: Given) -> int:
     if spec.is_exact or given.count < _FEWEST or getattr(spec.backend, "batches_products", False):
         return 0
     weight = spec.weight(given.arguments)
-    if weight.products < max(_PRODUCTS, _SHARE * weight.others):
+    if weight.products < max(_PRODUCTS, _REUSE * weight.own, _SHARE * weight.others):
         return 0
     return blocks_of(weight.own, given.count)[0]
 

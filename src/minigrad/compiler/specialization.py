@@ -40,7 +40,7 @@ from .passes.grad import grad, hessian_times_vector, jacobian
 from .passes.group import group
 from .passes.store_first import store_first
 from .passes.update import update
-from .passes.widen import Rows, Weight, carry, weigh, widen
+from .passes.widen import Rows, Weight, carry, forget, weigh, widen
 from .stored import Stored, stored_for
 from .tracing.environment import Environment, environment_of
 from .tracing.escape import let_go
@@ -266,9 +266,11 @@ def _compiled(
     elif purpose.what != "forward":
         made.append(("grad", grad(program, wrt, exact=exact)))
     if purpose.what != "forward":
-        made.append(("store_first", store_first(made[-1][1])))
+        made.append(("store_first", store_first(made[-1][1], scattered=rows is not None)))
     if rows is not None and rows.carries:
         made.append(("carry", carry(made[-1][1], rows)))
+    if rows is not None and purpose.by == "values":
+        made.append(("forget", forget(made[-1][1], range(count, rows.inputs(count)))))
     if made:  # else it was verified when it was made
         made.append(("update", _finished(made[-1][1], purpose, exact)))
         return verify_last(made)
@@ -279,7 +281,11 @@ def _finished(program: Program, purpose: Purpose, exact: bool) -> Program:
     """Add what is done after the instructions: the optimiser's step, the look at the numbers."""
     if purpose.formula is not None:
         program = update(program, purpose.formula, purpose.moved)
-    return program if exact else replace(program, finite=_delivered(program))
+    if exact:
+        return program
+    is_whole = purpose.rows is None or purpose.by == "all"
+    slopes = program.inputs if is_whole else program.parameters
+    return replace(program, finite=_delivered(program, slopes))
 
 
 def _results(machine: Machine) -> list[float]:
@@ -296,11 +302,11 @@ def _adjoints(machine: Machine, count: int) -> Numbers:
     return machine.values[start : start + count].copy()
 
 
-def _delivered(program: Program) -> tuple[tuple[int, int], ...]:
-    """The ranges of slots that somebody reads after a run: results, and derivatives by inputs."""
+def _delivered(program: Program, inputs: int) -> tuple[tuple[int, int], ...]:
+    """The ranges of slots that somebody reads after a run: results, and slopes by some inputs."""
     found = runs(distinct(np.array(program.results, dtype=np.int64)))
     if program.adjoints:
-        found.append((program.adjoints, program.adjoints + program.inputs))
+        found.append((program.adjoints, program.adjoints + inputs))
     return tuple(found)
 
 
@@ -435,9 +441,12 @@ def _put_first(tape: Tape, leading: Sequence[Value]) -> int:
     entries = tape.entries
     known = dict(zip(map(id, entries.captured_values), entries.captured, strict=True))
     places = list(map(known.pop, map(id, leading), repeat(-1)))  # thousands: no loop of our own
-    rest = [value for value in entries.captured_values if id(value) in known]
+    rest = [value for value in entries.captured_values if id(value) in known] if known else []
     entries.captured_values = [*leading, *rest]
-    entries.captured = [at if at >= 0 else entries.add(INPUT) for at in places]
+    unread = places.count(-1)
+    entries.captured = (
+        [at if at >= 0 else entries.add(INPUT) for at in places] if unread else places
+    )
     entries.captured += known.values()
     tape.in_order = True
-    return len(places) - places.count(-1)
+    return len(leading) - unread

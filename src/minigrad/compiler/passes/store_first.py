@@ -14,13 +14,19 @@ import numpy as np
 from ..ir.instructions import NEVER, Chain, Instruction, Part, listing, parts_of
 from ..ir.kinds import KINDS
 from ..ir.program import Program
-from ..ir.refs import Area, Flags, Ref, runs
+from ..ir.refs import Area, Flags, Ref, ref_of, runs
 
 _ZERO = (0.0).hex()  # not -0
+_LARGE = 4096
+_PIECES = 64  # of a fill, beyond which single slots are one instruction with a list of places
 
 
-def store_first(program: Program) -> Program:
-    """Let the first += to reach a range of slots write it, and leave the range unfilled."""
+def store_first(program: Program, scattered: bool = False) -> Program:
+    """Let the first += to reach a range of slots write it, and leave the range unfilled.
+
+    `scattered`: also slots that are no range, such as the weights of a layer with a bias behind
+    each row. What is left to fill is scattered then, too, which pays where it is little.
+    """
     waits = Flags(program.size)  # slots with the 0 of a fill, which nobody has read or added to
     needed = Flags(program.size)  # slots of fills with 0 that are not written before they are read
     found: list[Part | Area] = []  # an area stands for what is left of a fill with 0
@@ -38,7 +44,8 @@ def store_first(program: Program) -> Program:
             needed.set(out)
             found.append(out)
             continue
-        if KINDS[i.kind].may_store and not i.stores and _is_range(out) and waits.all(out):
+        may_store = KINDS[i.kind].may_store and not i.stores
+        if may_store and (_is_range(out) or (scattered and _is_large(out))) and waits.all(out):
             needed.set(out, False)
             i = _storing(i)  # noqa: PLW2901
         waits.set(out, False)
@@ -74,7 +81,21 @@ def _storing(i: Instruction) -> Instruction:
 
 def _fills(needed: Flags, area: Area) -> list[Instruction]:
     places = area.first + np.flatnonzero(needed.array[area.first : area.last + 1])
-    return [Instruction("fill", (end - first,), Ref(first, 1, 1)) for first, end in runs(places)]
+    pieces = runs(places)
+    found = []
+    if len(pieces) > _PIECES:
+        single = [first for first, end in pieces if end - first == 1]
+        pieces = [(first, end) for first, end in pieces if end - first > 1]
+        if single:
+            out = ref_of(np.array(single, dtype=np.int64)[:, None])
+            found.append(Instruction("fill", (len(single),), out))
+    fills = [Instruction("fill", (end - first,), Ref(first, 1, 1)) for first, end in pieces]
+    return [*found, *fills]
+
+
+def _is_large(area: Area) -> bool:
+    """Tell whether there are so many slots, each there once, that filling them takes time."""
+    return area.rows * area.terms >= _LARGE and area.once
 
 
 def _is_range(area: Area) -> bool:

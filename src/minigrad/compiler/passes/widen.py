@@ -27,7 +27,7 @@ import numpy as np
 from ..ir.instructions import Instruction, listing, parts_of
 from ..ir.kinds import KINDS
 from ..ir.program import Builder, Program
-from ..ir.refs import Flags, Ref, Slots, ref_of
+from ..ir.refs import Flags, Ref, Slots, ref_of, runs
 from .matrices import Ints, by_key, interned
 
 _PRODUCT = 16  # multiplications of a row from which on they are a matrix product of their own
@@ -105,6 +105,31 @@ def carry(program: Program, rows: Rows) -> Program:
     before = Ref(rows.starts(count)[-1], 1, 1)
     add = Instruction("add", (count, 1), Ref(program.adjoints, 1, 1), (before,))
     return replace(program, instructions=listing([*parts_of(program.instructions), add]))
+
+
+def forget(program: Program, inputs: range) -> Program:
+    """Leave derivatives by some inputs, which nobody asks for, out of the fills with zeros.
+
+    There are as many as there are numbers in the data: clearing them costs as much as reading them.
+    """
+    first, end = program.adjoints + inputs.start, program.adjoints + inputs.stop
+    used = Flags(program.size)
+    for i in program.instructions:
+        for area in i.areas if i.kind != "fill" else ():
+            if area.first < end and area.last >= first:
+                used.set(area)
+    found: list[Instruction] = []
+    for i in program.instructions:
+        area = i.areas[-1]
+        if i.kind != "fill" or area.slots is not None or area.last < first or area.first >= end:
+            found.append(i)
+            continue
+        kept = np.ones(area.last + 1 - area.first, dtype=bool)
+        part = slice(max(first, area.first), min(end, area.last + 1))
+        kept[part.start - area.first : part.stop - area.first] = used.array[part]
+        for start, stop in runs(area.first + np.flatnonzero(kept)):
+            found.append(replace(i, shape=(stop - start,), out=Ref(start, 1, 1)))
+    return replace(program, instructions=tuple(found))
 
 
 class _Widened(Builder):
