@@ -127,12 +127,24 @@ static Lanes *lanes_for(Machine *machine, const Job *job)
 
 /* ---- a run ---- */
 
+/* The bytes that a view reaches, whatever its strides: the first, and the one behind the last. */
+static void reach(const Py_buffer *view, const char **first, const char **end)
+{
+    *first = view->buf, *end = *first + sizeof(double);
+    for (int k = 0; k < view->ndim; k++) {
+        const Py_ssize_t far = view->shape[k] ? (view->shape[k] - 1) * view->strides[k] : 0;
+        *(far < 0 ? first : end) += far;
+    }
+}
+
 static int overlap(const Columns *a, const Columns *b)
 {
     for (Py_ssize_t k = 0; k < a->count; k++)
         for (Py_ssize_t n = 0; n < b->count; n++) {
-            const Py_buffer *x = &a->at[k].view, *y = &b->at[n].view;
-            if ((char *)x->buf < (char *)y->buf + y->len && (char *)y->buf < (char *)x->buf + x->len)
+            const char *start, *stop, *first, *end;
+            reach(&a->at[k].view, &start, &stop);
+            reach(&b->at[n].view, &first, &end);
+            if (start < end && first < stop)
                 return 1;
         }
     return 0;
