@@ -379,6 +379,54 @@ def test_lanes_leave_nothing_out_that_somebody_reads(isa):
 
 
 @pytest.mark.parametrize("prepare", MACHINES)
+@pytest.mark.parametrize("count", [64, 70, 128, 3])
+def test_columns_and_outputs_of_any_kind(prepare, count):
+    """The machine computes in the caller's memory where it can; nobody may see where it cannot."""
+    twice = Instruction("map", (1,), Ref(3), (Ref(0), Ref(0)), "add")
+    product = Instruction("map", (1,), Ref(4), (Ref(3), Ref(1)), "mul")
+    again = Instruction("muladd", (1, 1), Ref(4), (Ref(3), Ref(0)))
+    changed = Instruction("map", (1,), Ref(1), (Ref(4), Ref(2)), "sub")  # an input is written
+    program = Program(5, 3, 0, np.zeros(0), (twice, product, again, changed), (4,))
+    prepared = prepare(program)
+    x, y = np.random.default_rng(2).normal(size=(2, count))
+    values = prepared.values()
+    values[2] = 0.5
+    wanted = 2 * x * y + 2 * x * x
+    given = x.copy(), y.copy()
+    both, turned = np.zeros((count, 2)), np.zeros((2, count)).T
+    same, first = np.zeros(count), np.zeros(count)
+    outputs = [
+        (3, both),
+        (3, turned),
+        (1, same),
+        (0, first),
+        (2, strided := np.zeros(2 * count)[::2]),
+    ]
+    rows = Batch(count, [(0, given[0]), (1, given[1])], outputs, [4, 0], threads=1)
+    totals, failed = prepared.batch(values, rows)
+    assert failed is None
+    for table in (both, turned):
+        np.testing.assert_array_equal(table[:, 0], 2 * x)
+        np.testing.assert_allclose(table[:, 1], wanted, rtol=1e-15, atol=1e-15)
+    np.testing.assert_array_equal(same, both[:, 1] - 0.5)
+    np.testing.assert_array_equal(first, x)
+    np.testing.assert_array_equal(strided, np.full(count, 0.5))
+    np.testing.assert_array_equal(given, (x, y))  # nobody writes to an argument
+    np.testing.assert_allclose(totals, [wanted.sum(), x.sum()], rtol=1e-12, atol=1e-12)
+    # what is added to without having been stored starts from the buffer
+    add = Program(3, 2, 0, np.zeros(0), (Instruction("add", (1, 1), Ref(1), (Ref(0),)),), (1,))
+    started = prepare(add)
+    buffer = started.values()
+    buffer[1] = 10.0
+    started.batch(buffer, Batch(min(count, 64), [(0, x)], [(1, first)], threads=1))
+    np.testing.assert_array_equal(first[:64], 10.0 + x[:64])
+    # results into the memory of arguments: each row is read before it is written
+    place = x.copy()
+    prepared.batch(values, Batch(count, [(0, place), (1, y)], [(4, place)], threads=1))
+    np.testing.assert_array_equal(place, both[:, 1])
+
+
+@pytest.mark.parametrize("prepare", MACHINES)
 def test_batches_of_many_pieces(prepare):
     """Rows go to threads in pieces; progress is told, and the totals are those of all rows."""
     square = Instruction("map", (1,), Ref(2), (Ref(0), Ref(1)), "mul")

@@ -65,6 +65,8 @@ typedef struct {
     long start, stop, lanes;
     Slots sums, guards;
     Lanes *words;
+    unsigned char *direct; /* by slot: whether words may work in the caller's memory */
+    double **at;           /* by slot: where its lanes are in this block of rows */
 } Job;
 
 /* ---- words for lanes: kept for the next batch that reads the same slots ---- */
@@ -104,7 +106,8 @@ static Lanes *lanes_for(Machine *machine, const Job *job)
     unsigned char *uses = uses_of(machine, job);
     Lanes *found = machine->lanes;
     if (!uses || !found || memcmp(uses, found->uses, machine->plan.size)) {
-        LaneWord *words = uses ? write_lanes(&machine->plan, uses) : NULL;
+        int single = 0;
+        LaneWord *words = uses ? write_lanes(&machine->plan, uses, &single) : NULL;
         found = words ? PyMem_Calloc(1, sizeof(Lanes)) : NULL;
         if (!found) {
             free(uses);
@@ -112,7 +115,7 @@ static Lanes *lanes_for(Machine *machine, const Job *job)
             PyErr_NoMemory();
             return NULL;
         }
-        *found = (Lanes){1, words, uses};
+        *found = (Lanes){1, words, uses, single};
         leave_lanes(machine->lanes);
         machine->lanes = found;
     } else {
@@ -124,16 +127,84 @@ static Lanes *lanes_for(Machine *machine, const Job *job)
 
 /* ---- a run ---- */
 
+/* The bytes that a view reaches, whatever its strides: the first, and the one behind the last. */
+static void reach(const Py_buffer *view, const char **first, const char **end)
+{
+    *first = view->buf, *end = *first + sizeof(double);
+    for (int k = 0; k < view->ndim; k++) {
+        const Py_ssize_t far = view->shape[k] ? (view->shape[k] - 1) * view->strides[k] : 0;
+        *(far < 0 ? first : end) += far;
+    }
+}
+
+static int overlap(const Columns *a, const Columns *b)
+{
+    for (Py_ssize_t k = 0; k < a->count; k++)
+        for (Py_ssize_t n = 0; n < b->count; n++) {
+            const char *start, *stop, *first, *end;
+            reach(&a->at[k].view, &start, &stop);
+            reach(&b->at[n].view, &first, &end);
+            if (start < end && first < stop)
+                return 1;
+        }
+    return 0;
+}
+
+/* Find the slots that need no copy in the block: each is one column, which no word writes to, or one
+   output, which a word writes to before any reads it; and its rows follow each other. */
+static void find_direct(Job *job, long size)
+{
+    enum { WRITTEN = 1, READ_FIRST = 2 };
+    unsigned char *words = job->direct + size; /* what they do to a slot */
+    const LaneWord *w = job->words->words;
+    memset(job->direct, 0, 2 * size);
+    if (!job->words->single || overlap(&job->columns, &job->outputs))
+        return;
+    for (; w->kind != LANE_END; w++) {
+        for (int n = !lane_adds(w); n < w->refs; n++)
+            words[w->slots[n]] |= words[w->slots[n]] & WRITTEN ? 0 : READ_FIRST;
+        words[w->slots[0]] |= WRITTEN;
+    }
+    for (int output = 0; output < 2; output++) {
+        const Columns *columns = output ? &job->outputs : &job->columns;
+        for (Py_ssize_t k = 0; k < columns->count; k++)
+            for (long j = 0; j < columns->at[k].width; j++) {
+                const long s = columns->at[k].slot + j;
+                const int fits = output ? words[s] == WRITTEN : !(words[s] & WRITTEN);
+                const int alone = !job->direct[s]; /* 2: taken, or not to be had */
+                job->direct[s] = fits && alone && columns->at[k].by_row == sizeof(double) ? 1 : 2;
+            }
+    }
+    for (long k = 0; k < job->sums.count; k++)
+        job->direct[job->sums.slots[k]] = 2;
+    for (long k = 0; k < job->guards.count; k++)
+        job->direct[job->guards.slots[k]] = 2;
+}
+
+/* Where rows of column j of c are in the caller's memory. */
+static char *place(const Column *c, long j, long row)
+{
+    return (char *)c->view.buf + row * c->by_row + j * c->by_column;
+}
+
+static int is_direct(const Job *job, const Column *c, long j, long rows)
+{
+    return rows == job->lanes && job->direct[c->slot + j] == 1;
+}
+
 /* Bring rows in, one lane each; lanes behind the last row repeat it. */
 static void fill_lanes(const Job *job, double *block, long row, long rows)
 {
     const long lanes = job->lanes;
     for (Py_ssize_t k = 0; k < job->columns.count; k++) {
         const Column *c = &job->columns.at[k];
-        const char *from = (const char *)c->view.buf + row * c->by_row;
         for (long j = 0; j < c->width; j++) {
             double *to = block + (c->slot + j) * lanes;
-            const char *p = from + j * c->by_column;
+            const char *p = place(c, j, row);
+            const int direct = is_direct(job, c, j, rows);
+            job->at[c->slot + j] = direct ? (double *)p : to;
+            if (direct)
+                continue;
             if (c->by_row == sizeof(double))
                 memcpy(to, p, rows * sizeof(double));
             else
@@ -143,6 +214,13 @@ static void fill_lanes(const Job *job, double *block, long row, long rows)
                 to[e] = to[rows - 1];
         }
     }
+    for (Py_ssize_t k = 0; k < job->outputs.count; k++) {
+        const Column *c = &job->outputs.at[k];
+        for (long j = 0; j < c->width; j++)
+            if (job->direct[c->slot + j] == 1)
+                job->at[c->slot + j] = rows == lanes ? (double *)place(c, j, row)
+                                                     : block + (c->slot + j) * lanes;
+    }
 }
 
 static void read_lanes(const Job *job, const double *block, long row, long rows)
@@ -150,10 +228,11 @@ static void read_lanes(const Job *job, const double *block, long row, long rows)
     const long lanes = job->lanes;
     for (Py_ssize_t k = 0; k < job->outputs.count; k++) {
         const Column *c = &job->outputs.at[k];
-        char *to = (char *)c->view.buf + row * c->by_row;
         for (long j = 0; j < c->width; j++) {
             const double *from = block + (c->slot + j) * lanes;
-            char *p = to + j * c->by_column;
+            char *p = place(c, j, row);
+            if (is_direct(job, c, j, rows))
+                continue;
             if (c->by_row == sizeof(double))
                 memcpy(p, from, rows * sizeof(double));
             else
@@ -176,6 +255,15 @@ static void read_lanes(const Job *job, const double *block, long row, long rows)
     }
 }
 
+static int rows_are_finite(const Machine *machine, const Job *job)
+{
+    for (long k = 0; k < machine->finite_count; k++)
+        for (int64_t s = machine->finite[2 * k]; s < machine->finite[2 * k + 1]; s++)
+            if (!machine->isa->all_finite(job->lanes, job->at[s]))
+                return 0;
+    return 1;
+}
+
 /* 0 if all went well, -1 with a fault, or 1 with a guard that failed and its row. */
 static int run_job(const Machine *machine, const Job *job, const double *values, double *block,
                    double *scratch, Fault *fault, long *guard, long *row)
@@ -184,18 +272,20 @@ static int run_job(const Machine *machine, const Job *job, const double *values,
     for (long s = 0; s < machine->plan.size; s++)
         for (long e = 0; e < lanes; e++)
             block[s * lanes + e] = values[s];
+    for (long s = 0; s < machine->plan.size; s++)
+        job->at[s] = block + s * lanes;
     for (*row = job->start; *row < job->stop; *row += lanes) {
         const long rows = job->stop - *row < lanes ? job->stop - *row : lanes;
         fill_lanes(job, block, *row, rows);
-        if (machine->isa->run_lanes(&machine->plan, job->words->words, block, lanes, scratch,
-                                    fault) < 0)
+        if (machine->isa->run_lanes(&machine->plan, job->words->words, job->at, block, lanes,
+                                    scratch, fault) < 0)
             return -1;
         for (long e = 0; e < rows && job->guards.count; e++)
             if ((*guard = failed_guard(&job->guards, block, lanes, e)) >= 0) {
                 *row += e;
                 return 1;
             }
-        if (!is_finite(machine, block, lanes)) {
+        if (!rows_are_finite(machine, job)) {
             *guard = NOT_FINITE;
             return 1;
         }
@@ -213,13 +303,18 @@ static PyObject *do_job(Machine *machine, Job *job, const double *values)
     Fault fault = {0, 0.0, 0};
     long guard = -1, row = 0;
     int result = 0;
-    if (block && scratch) {
+    job->at = malloc((machine->plan.size + 1) * sizeof(double *));
+    job->direct = malloc(2 * machine->plan.size + 1);
+    if (block && scratch && job->at && job->direct) {
+        find_direct(job, machine->plan.size);
         Py_BEGIN_ALLOW_THREADS
         result = run_job(machine, job, values, block, scratch, &fault, &guard, &row);
         Py_END_ALLOW_THREADS
     } else {
         PyErr_NoMemory();
     }
+    free(job->at);
+    free(job->direct);
     free(block);
     free(scratch);
     if (PyErr_Occurred())

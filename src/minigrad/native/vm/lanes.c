@@ -106,11 +106,6 @@ static int write_words(Writer *w, const Plan *plan)
 
 /* ---- going over them ---- */
 
-static int adds(const LaneWord *w)
-{
-    return w->kind == LANE_VJP_ADD || w->kind >= LANE_ELEMENTWISE + ADD_TO;
-}
-
 /* The kind of word that adds to 0 and stores; it is not a copy, as 0 + -0 is 0. */
 static int from_zero(int kind)
 {
@@ -189,7 +184,7 @@ static void drop(Writer *w, unsigned char *live)
         LaneWord *word = &w->words[k];
         if (!live[word->slots[0]])
             continue;
-        live[word->slots[0]] = (unsigned char)adds(word);
+        live[word->slots[0]] = (unsigned char)lane_adds(word);
         for (int n = 1; n < word->refs; n++)
             live[word->slots[n]] = 1;
         w->words[--to] = *word;
@@ -238,7 +233,7 @@ static void find_fixed(const Writer *w, const unsigned char *uses, long size, un
         found[s] = uses[s] != 0;
     for (size_t k = 0; k + 1 < w->count; k++) {
         const LaneWord *word = &w->words[k];
-        for (int n = !adds(word); n < word->refs; n++)
+        for (int n = !lane_adds(word); n < word->refs; n++)
             found[word->slots[n]] |= !written[word->slots[n]];
         written[word->slots[0]] = 1;
     }
@@ -261,12 +256,13 @@ static int go_over(Writer *w, const unsigned char *uses, long size)
     return known && flags ? 0 : -1;
 }
 
-LaneWord *write_lanes(const Plan *plan, const unsigned char *uses)
+LaneWord *write_lanes(const Plan *plan, const unsigned char *uses, int *single)
 {
     Writer w = {0};
     if (write_words(&w, plan) < 0 || (w.single && go_over(&w, uses, plan->size) < 0)) {
         free(w.words);
         return NULL;
     }
+    *single = w.single;
     return w.words;
 }

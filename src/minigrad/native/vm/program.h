@@ -108,6 +108,12 @@ typedef struct {
     double number; /* of FILL */
 } LaneWord;
 
+/* Whether a word reads the slot that it writes to. */
+static inline int lane_adds(const LaneWord *w)
+{
+    return w->kind == LANE_VJP_ADD || w->kind >= LANE_ELEMENTWISE + ADD_TO;
+}
+
 /* What the caller does with a slot, before a run and after it. */
 enum { FILLS = 1, READS = 2 };
 
@@ -145,8 +151,9 @@ int arity_of(int64_t op);
 /* Write the stream of a program; -1 if there is no memory. */
 int write_stream(Stream *s, const Instruction *instructions, long count);
 
-/* Write its words for lanes, for a caller who uses slots in this way; NULL if there is no memory. */
-LaneWord *write_lanes(const Plan *plan, const unsigned char *uses);
+/* Write its words for lanes, for a caller who uses slots in this way, and tell whether every word is
+   one slot of each operand; NULL if there is no memory. */
+LaneWord *write_lanes(const Plan *plan, const unsigned char *uses, int *single);
 
 /* Where element (i0, i1, i2) of an operand lies. */
 static inline long slot_of(const Ref *r, const Instruction *c, long i0, long i1, long i2)

@@ -25,7 +25,8 @@ typedef struct {
 typedef struct {
     const char *name;
     int (*run)(const Plan *, double *, double *, Fault *);
-    int (*run_lanes)(const Plan *, const LaneWord *, double *, long, double *, Fault *);
+    int (*run_lanes)(const Plan *, const LaneWord *, double *const *, double *, long, double *,
+                     Fault *);
     void (*formula)(const Formula *, long, double *const *, const double *);
     int (*all_finite)(long, const double *);
 } Isa;
@@ -43,6 +44,7 @@ typedef struct {
     long users;
     LaneWord *words;
     unsigned char *uses; /* what slots are used for; see program.h */
+    int single;          /* every word is one slot of each operand */
 } Lanes;
 void leave_lanes(Lanes *lanes); /* by one of its users; NULL is fine. Of batch.c */
 

@@ -199,13 +199,13 @@ static __attribute__((noinline)) int ISA(lanes_general)(const Instruction *c, do
     } while (0);                                                           \
     break
 
-static int ISA(run_lanes)(const Plan *plan, const LaneWord *w, double *v, long lanes,
-                          double *scratch, Fault *fault)
+/* The lanes of slot s begin at at[s]; those of words of several slots follow each other. */
+static int ISA(run_lanes)(const Plan *plan, const LaneWord *w, double *const *at, double *v,
+                          long lanes, double *scratch, Fault *fault)
 {
     for (;; w++) {
-        double *out = v + w->slots[0] * lanes;
-        const double *a = v + w->slots[1] * lanes, *b = v + w->slots[2] * lanes;
-        const double *c = v + w->slots[3] * lanes;
+        double *out = at[w->slots[0]];
+        const double *a = at[w->slots[1]], *b = at[w->slots[2]], *c = at[w->slots[3]];
         const long n = w->n * lanes;
         switch (w->kind) {
         case LANE_ELEMENTWISE + COPY: EACH(AT(out) = OF(a));
@@ -226,7 +226,7 @@ static int ISA(run_lanes)(const Plan *plan, const LaneWord *w, double *v, long l
         case LANE_VJP_ADD: {
             const int adds = w->kind == LANE_VJP_ADD;
             ISA(vjp)(w->op & 0xffff, w->op >> 16, n, adds ? scratch : out, a, b, c,
-                     v + w->slots[4] * lanes, v + w->slots[5] * lanes);
+                     at[w->slots[4]], at[w->slots[5]]);
             if (adds)
                 ISA(add_to)(out, scratch, n);
             break;
