@@ -66,6 +66,36 @@ def test_a_logarithm_for_the_exponent_is_not_a_power_by_logarithms():
     assert [f.code for f in diagnose_here(by_logarithms).faults] == ["pow_negative_base"]
 
 
+def test_a_right_operand_whose_gradient_is_wrong_is_not_forgotten():
+    # b.grad stays 0 either way; here the rule has a line for it.
+    old = "other.grad += self.data * out.grad  # mul, right"
+    assert CLOSURE.count(old) == 1
+    slip = CLOSURE.replace(old, "other.grad += self.data * other.grad")
+    (finding,) = diagnose_here(slip).faults
+    assert finding.code == "slip_mul"
+    assert "self.data * out.grad  instead" in finding.fix
+    forgotten = CLOSURE.replace(old, "pass")
+    assert [f.code for f in diagnose_here(forgotten).faults] == ["one_sided_mul"]
+
+
+def test_a_class_without_any_pass_hides_none():
+    text = """
+class Value:
+    def __init__(self, data, _children=()):
+        self.data = data
+        self.grad = 0.0
+        self.backward = lambda: None
+        self._prev = set(_children)
+
+    def __add__(self, other):
+        return Value(self.data + other.data, (self, other))
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, (self, other))
+"""
+    assert [f.code for f in diagnose_here(text).faults] == ["no_pass"]
+
+
 def test_what_has_a_name_comes_before_what_has_none():
     # tanh fails in one point, and relu overwrites: the latter can be told.
     text = CLOSURE.replace("t = math.tanh(self.data)", "t = math.tanh(1 / (1 / self.data))")

@@ -48,8 +48,13 @@ class Evidence:
             return not self.has_closures or self.has("hooks", op) or self.has("keeps", op)
         if family == "no_operands":
             return self.has("keeps", op)
+        if family == "one_sided":
+            return self.has("pairs", op)
         if family == "self_backward":
             return self.has("hooks", op) and not self.has("keeps", op)
+        is_absent = self.has("hides", "init") and not self.has("def", "backward")
+        if fault.code in ("empty_pass", "hidden_pass") and is_absent:
+            return True  # there is no method that could be empty, or hidden
         if fault.code in ("empty_pass", "hidden_pass") and self._own():
             is_hidden = self.has("hides", "init")
             if is_hidden == (fault.code == "empty_pass"):
@@ -103,13 +108,21 @@ class Evidence:
     def supports(self, code: str) -> bool:
         """Whether the file shows which of the faults of order it is, where numbers do not."""
         if not self.has("def", "backward"):
-            return False
+            return code == "plain_recursion" and self._walks_again()
         if code == "listed_twice":
             return self.has("lists", "backward")
+        if code == "insertion_order":
+            return self.has("early", "backward") and not self.has("reverses", "backward")
         if code not in ("plain_recursion", "visited_twice"):
             return False
         is_asked = any(mark.startswith("asks ") for mark in self._own())
         return code == "plain_recursion" or not is_asked
+
+    def _walks_again(self) -> bool:
+        """Whether a pass beside the class loops, and asks for nothing that was visited."""
+        beside = self.marks.get("", {})
+        names = [n for n in functions_of("backward") if f"loops {n}" in beside]
+        return any(not {f"asks {n}", f"reverses {n}"} & set(beside) for n in names)
 
     def parts_of(self, op: str) -> set[str]:
         """Return the operations that one may be made of, and those that they are made of."""

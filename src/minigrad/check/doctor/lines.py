@@ -29,7 +29,8 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # sets an attribute of an operand), "hides name" (it sets an attribute of a pass's name), "discards
 # name" (a statement is `x if … else y`, and nobody keeps it), "powers name" (its value is a power),
 # "late name" (a gradient is set after the last loop), "ignores name" (it takes operands in vain),
-# "early name" (a function inside appends a node before it goes on to others).
+# "pairs name" (it sets the gradients of two things), "early name" (a function inside
+# appends a node before it goes on to others).
 # "bases": there is a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
 
@@ -106,6 +107,8 @@ class _Place:
                 self._put(marks, [*_made_of(node), *_walks(node)], node.lineno)
                 if node.name == "__init__" and _ignores_operands(node):
                     self._put(marks, ["ignores __init__"], node.lineno)
+                if _sets_two(node):
+                    self._put(marks, [f"pairs {node.name}"], node.lineno)
                 if _has_power(node):
                     self._put(marks, [f"powers {node.name}"], node.lineno)
                 if line := _writes(node):
@@ -216,6 +219,13 @@ def _ignores_operands(node: ast.FunctionDef) -> bool:
     taken = {a.arg for a in node.args.args if a.arg in (*CHILDREN, "operands")}
     read = {n.id for part in node.body for n in ast.walk(part) if isinstance(n, ast.Name)}
     return bool(taken) and not taken & read
+
+
+def _sets_two(node: ast.FunctionDef) -> bool:
+    """Whether the gradients of two different things are set in a function."""
+    set_ = [n for n in ast.walk(node) if isinstance(n, ast.Assign | ast.AugAssign)]
+    owners = {ast.dump(target.value) for n in set_ if (target := _gradient(n)) is not None}
+    return len(owners) > 1
 
 
 def _has_power(node: ast.FunctionDef) -> bool:

@@ -198,7 +198,7 @@ class _Recogniser:
             return "seed_zero"
         is_zero = all(dict(sign.numbers).get(leaf) == 0.0 for leaf in script.leaves)
         if is_zero:
-            return "empty_pass"
+            return "empty_pass" if self._can_be("empty_pass") else "no_pass"
         theirs = self.known.get("no_pass", [{}])[0].get(by_hand[0])
         return "no_pass" if theirs is not None and _equal(sign, theirs) else "missing_seed"
 

@@ -126,6 +126,13 @@ _row("swapped_isinstance", "isinstance has its arguments the wrong way round",
      ("other = other if isinstance(other, Value) else Value(other)",
       "other = other if isinstance(self, other) else Value(other)"),
      where="add", mark="def", crash=("TypeError", r"isinstance\(\) arg 2 must be .*"))
+_row("isinstance_brackets", "a bracket of isinstance closes too late",
+     "An operation ends in TypeError: isinstance expected 2 arguments, got {0}.",
+     "The text of an assert, or another class, stands inside of the brackets of isinstance.",
+     'assert isinstance(n, (int, float)), "text"; several classes as one tuple.',
+     ("    def __pow__(self, n):\n",
+      '    def __pow__(self, n):\n        assert isinstance(n, (int, float), "a number")\n'),
+     where="pow", mark="def", crash=("TypeError", r"isinstance expected 2 arguments, got (\d+)"))
 _row("value_for_number", "a Value stands where its number is meant",
      "An operation ends in TypeError: must be real number, not {0}.",
      "math.exp and the like take numbers.",
@@ -150,6 +157,15 @@ _row("whole_gradient", "a gradient that begins as a whole number cannot become a
      where="init", mark="def",
      crash=("UFuncTypeError|_UFuncOutputCastingError|TypeError",
             r"Cannot cast ufunc '\w+' output from dtype\('float64'\) to dtype\('(\w+)'\).*"))
+_row("none_inside", "something is None where a Value is meant",
+     "An operation or backward() ends in AttributeError: None has no {0}.",
+     "The line asks None for its {0}: an operand, a parent or an argument that was never set, or "
+     "that not every node has.",
+     "Look where it is set, and leave the line out where there is none: if x is not None.",
+     ("        self.grad = 0.0\n", "        self.grad = 0.0\n        self.left = None\n"),
+     ("self.grad += out.data * out.grad  # exp", "self.left.grad += out.data * out.grad"),
+     where="exp", mark="def",
+     crash=("AttributeError", r"'NoneType' object has no attribute '(\w+)'.*"))
 _row("missing_attribute", "a node has no {1}",
      "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.",
      "Something is used that not every node has: misspelt, or not set in the constructor.",

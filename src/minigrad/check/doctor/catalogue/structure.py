@@ -94,8 +94,9 @@ _row("visited_twice", "shared nodes run more than once",
 
 _row("listed_twice", "shared nodes are put into the list more than once",
      "Gradients behind a shared node come out too large.",
-     "topo.append(v) stands outside of the `if v not in visited`, so that it runs at every visit.",
-     "Indent it, so that it belongs to the if.",
+     "topo.append(v), and perhaps the loop above it, stands outside of the `if v not in visited`, "
+     "so that it runs at every visit.",
+     "Indent all that comes after the if, so that it belongs to it.",
      ("                topo.append(v)", "            topo.append(v)"),
      where="backward", varies=True)
 _row("visited_by_name", "nodes are taken for visited by their names",

@@ -3,6 +3,28 @@
 from __future__ import annotations
 
 SPANISH = {
+    "a bracket of isinstance closes too late": "un paréntesis de isinstance se cierra tarde",
+    "An operation ends in TypeError: isinstance expected 2 arguments, got {0}.": (
+        "Una operación acaba en TypeError: isinstance expected 2 arguments, got {0}."
+    ),
+    "The text of an assert, or another class, stands inside of the brackets of isinstance.": (
+        "El texto de un assert, u otra clase, está dentro de los paréntesis de isinstance."
+    ),
+    'assert isinstance(n, (int, float)), "text"; several classes as one tuple.': (
+        'assert isinstance(n, (int, float)), "texto"; varias clases como una tupla.'
+    ),
+    "something is None where a Value is meant": "algo es None donde se quiere un Value",
+    "An operation or backward() ends in AttributeError: None has no {0}.": (
+        "Una operación o backward() acaba en AttributeError: None no tiene {0}."
+    ),
+    "The line asks None for its {0}: an operand, a parent or an argument that was never set, or "
+    "that not every node has.": (
+        "La línea pide a None su {0}: un operando, un padre o un argumento que nunca se puso, o "
+        "que no tienen todos los nodos."
+    ),
+    "Look where it is set, and leave the line out where there is none: if x is not None.": (
+        "Mira dónde se pone, y omite la línea donde no hay ninguno: if x is not None."
+    ),
     "isinstance has its arguments the wrong way round": "isinstance tiene los argumentos al revés",
     "An operation ends in TypeError: isinstance() arg 2 must be a type.": (
         "Una operación acaba en TypeError: isinstance() arg 2 must be a type."

@@ -154,10 +154,14 @@ SPANISH = {
     "shared nodes are put into the list more than once": (
         "los nodos compartidos se ponen en la lista más de una vez"
     ),
-    "topo.append(v) stands outside of the `if v not in visited`, so that it runs at every visit.": (
-        "topo.append(v) está fuera del `if v not in visited`, así que se ejecuta en cada visita."
+    "topo.append(v), and perhaps the loop above it, stands outside of the `if v not in visited`, "
+    "so that it runs at every visit.": (
+        "topo.append(v), y quizá el bucle de arriba, está fuera del `if v not in visited`, así "
+        "que se ejecuta en cada visita."
     ),
-    "Indent it, so that it belongs to the if.": "Indéntalo, para que sea parte del if.",
+    "Indent all that comes after the if, so that it belongs to it.": (
+        "Indenta todo lo que sigue al if, para que sea parte de él."
+    ),
     "nodes are taken for visited by their names": "los nodos se dan por visitados por su nombre",
     "The set of visited nodes holds labels or names, and nodes without one are all alike in it.": (
         "El conjunto de visitados tiene etiquetas o nombres, y los nodos sin nombre son todos "
