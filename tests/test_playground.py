@@ -147,6 +147,15 @@ def test_the_check_by_differences():
     assert all(math.isclose(row["ours"], row["differences"]) for row in found["rows"])
 
 
+def test_the_check_of_a_large_expression_ends():
+    found = ask("check", text="+".join(f"x{k}" for k in range(250)))  # 499 tokens
+    assert found["ok"]
+    assert [row["differences"] for row in found["rows"]] == pytest.approx([1.0] * 4)
+    assert found["more"] == 246
+    none = ask("check", text="+".join("a" * 1001))
+    assert (none["ok"], none["rows"], none["more"]) == (None, [], 1)
+
+
 # ---- numbers that surprise ---------------------------------------------------------------------
 
 
