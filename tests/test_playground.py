@@ -147,6 +147,15 @@ def test_the_check_by_differences():
     assert all(math.isclose(row["ours"], row["differences"]) for row in found["rows"])
 
 
+def test_the_check_of_a_large_expression_ends():
+    found = ask("check", text="+".join(f"x{k}" for k in range(250)))  # 499 tokens
+    assert found["ok"]
+    assert [row["differences"] for row in found["rows"]] == pytest.approx([1.0] * 4)
+    assert found["more"] == 246
+    none = ask("check", text="+".join("a" * 1001))
+    assert (none["ok"], none["rows"], none["more"]) == (None, [], 1)
+
+
 # ---- numbers that surprise ---------------------------------------------------------------------
 
 
@@ -291,6 +300,34 @@ def test_a_program_that_fails_tells_the_line():
     found = answer({"kind": "python", "text": "2 + 3"})
     assert found["printed"] == "5\n"
     assert "there is no Value to show" in found["error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "hint"),
+    [
+        ("x = 1\n%matplotlib inline", 2, "command of notebooks; leave it out"),
+        ("!pip install numpy", 1, "command of notebooks"),
+        (">>> a = 1", 1, "copied with its prompts"),
+        ("In [1]: a = 1", 1, "copied with its prompts"),
+        (
+            "import nowhere_to_be_found.at_all",
+            1,
+            "Python's own modules and minigrad, and no others",
+        ),
+        (
+            "raise ModuleNotFoundError(name='micrograd.engine')",
+            1,
+            "before it, and micrograd is here",
+        ),
+        ("raise ModuleNotFoundError(name='graphviz')", 1, "its graph is shown"),
+        ("\nraise EOFError", 2, "Nothing can be typed in"),
+    ],
+)
+def test_what_a_program_from_elsewhere_stumbles_over(text, line, hint):
+    found = answer({"kind": "python", "text": text})
+    assert (found["line"], hint in found["error"]) == (line, True), found
+    assert hint not in refused("python", text=text, lang="es")
+    assert "\n" not in refused("python", text="1/0")
 
 
 def test_a_long_chain_is_let_go_of():

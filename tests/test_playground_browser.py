@@ -206,6 +206,20 @@ def test_while_an_input_moves_the_picture_stays(window):
     page.expect('[data-player="text"]', "a -3 ≠ 10")  # 13 - 3, of which one is lost
 
 
+def test_numbers_as_large_as_floats_go_and_names_that_javascript_has(window):
+    page = window(mode="constructor", text="a*constructor", lang="__proto__")
+    page.expect('[aria-selected="true"]', "Expression")
+    page.page.fill("#expression", "__proto__*constructor")
+    page.expect("tbody tr:nth-child(2)", "constructor")
+    for name, number in (("__proto__", "1e300"), ("constructor", "-1e300")):
+        page.page.fill(f'.slider[data-name="{name}"] input[type="number"]', number)
+    page.expect(".remark", "overflow")
+    page.expect("tbody td.hint", "?")  # differences of infinite numbers tell nothing
+    top = page.page.get_attribute('.slider[data-name="constructor"] input[type="range"]', "max")
+    assert float(top) == 2e300  # the slider follows
+    assert "v.__proto__=1e%2B300" in page.page.evaluate("location.hash")
+
+
 def test_the_gallery_with_its_faults(window):
     page = diamond(window)
     page.page.select_option("#left select", "twice")

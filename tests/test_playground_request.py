@@ -61,6 +61,7 @@ def refused(kind, **fields):
         ({"kind": "expression", "text": "a", "values": {"a": 10**400}}, "values.a: the number is"),
         ({"kind": "expression", "text": "a", "along": "a", "to": "inf"}, "to: give a finite"),
         ({"kind": "train", "rate": "nan"}, "rate: give a finite number, not nan"),
+        ({"kind": "train", "rate": -1}, "rate: give a number from 0 on, not -1.0"),
         ({"kind": "train-open", "point": 4}, "point: give a whole number from 0 to 3, not 4"),
         ({"kind": "doctor", "text": "\ud800"}, "text: it has halves of characters"),
         ({"kind": "grade", "seed": 1, "answers": {"99": "1"}}, "answers.99: there is no such box"),

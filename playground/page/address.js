@@ -6,7 +6,7 @@
 
 export function read(hash = location.hash) {
   const fields = new URLSearchParams(hash.slice(1));
-  const values = {};
+  const values = Object.create(null); // a name may be __proto__
   for (const [key, value] of fields) if (key.startsWith("v.")) values[key.slice(2)] = value;
   const step = /^\d+$/.test(fields.get("step") ?? "") ? Number(fields.get("step")) : null;
   return {

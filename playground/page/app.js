@@ -16,13 +16,14 @@ import { ExerciseTab } from "./exercise.js";
 const TABS = { expression: ExpressionTab, python: PythonTab, doctor: DoctorTab, labs: LabsTab, training: TrainingTab, exercise: ExerciseTab };
 const WIDE = 860; // px: two columns, as in play.css
 const NARROW = 640; // px: a picture runs from top to bottom, as in the player
+const isTab = (mode) => Object.hasOwn(TABS, mode ?? ""); // a link may say "constructor"
 const find = (id) => document.getElementById(id);
 
 class App {
   constructor() {
     const asked = address.read();
     const own = navigator.language.slice(0, 2) === "es" ? "es" : "en";
-    this.lang = [asked.lang, memory.get("lang"), own].find((lang) => lang in WORDS);
+    this.lang = [asked.lang, memory.get("lang"), own].find((lang) => Object.hasOwn(WORDS, lang ?? ""));
     this.tabs = {};
     this.mode = "";
     this.state = {}; // what a link says: text, values, step, fault
@@ -40,7 +41,7 @@ class App {
     addEventListener("hashchange", () => this.#follow());
     addEventListener("resize", () => { this.width = null; });
     this.#label();
-    this.open(asked.mode in TABS ? asked.mode : "expression", asked);
+    this.open(isTab(asked.mode) ? asked.mode : "expression", asked);
   }
 
   say = (key, fields) => speaker(this.lang)(key, fields);
@@ -98,7 +99,7 @@ class App {
 
   #follow() {
     const asked = address.read();
-    if (!(asked.mode in TABS)) return;
+    if (!isTab(asked.mode)) return;
     if (asked.mode === this.mode && asked.text === (this.state.text ?? null)) return; // the player follows by itself
     this.open(asked.mode, asked);
   }

@@ -1,6 +1,9 @@
 // What stands under an expression or a program: the table of gradients, remarks, paths.
 import { make, brief } from "./dom.js";
 
+// Where differences are infinite or nan they tell nothing: that is no mistake of the gradient.
+const MARKS = { good: { className: "good", text: "✓" }, bad: { className: "bad", text: "✗" }, hint: { className: "hint", text: "?" } };
+
 export class Details {
   constructor(app, picture, pointed = () => {}) {
     this.app = app;
@@ -23,7 +26,7 @@ export class Details {
     const heads = [say("variable"), say("value"), say("gradient"), ...(checks.size ? [say("differences"), say("check")] : [])];
     const body = answer.rows.map((row) => {
       const check = checks.get(row.name);
-      const told = check && [make("td", { text: brief(check.differences) }), make("td", { className: check.ok ? "good" : "bad", text: check.ok ? "✓" : "✗", title: check.verdict })];
+      const told = check && [make("td", { text: brief(check.differences) }), make("td", { ...MARKS[check.ok ? "good" : /^unknown/.test(check.verdict) ? "hint" : "bad"], title: check.verdict })];
       const tr = make("tr", { tabIndex: 0 },
         make("td", { text: row.name }), make("td", { className: "value", text: brief(row.value) }),
         make("td", { className: "grad", text: brief(row.grad), title: String(row.grad) }), told ?? (checks.size ? [make("td"), make("td")] : []));

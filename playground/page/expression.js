@@ -12,7 +12,7 @@ export class ExpressionTab {
   constructor(app) {
     const { say } = app;
     this.app = app;
-    this.values = {};
+    this.values = Object.create(null); // a name may be "constructor"
     this.gallery = make("select", { "aria-label": say("gallery"), on: { change: () => this.#example() } }, make("option", { value: "", text: say("choose") }));
     this.text = make("textarea", { rows: 3, spellcheck: false, id: "expression", "aria-label": say("expression"), autocapitalize: "off", on: { input: () => this.#typed() } });
     this.lines = new Lines(this.text, (line) => this.#point(line));
@@ -61,7 +61,7 @@ export class ExpressionTab {
   #set(text, values, place) {
     this.text.value = text;
     this.text.rows = Math.min(Math.max(text.split("\n").length, 2), 8);
-    this.values = { ...values };
+    this.values = Object.assign(Object.create(null), values);
     this.sliders.dataset.names = "";
     this.place = place;
     this.#typed();
@@ -148,6 +148,11 @@ export class ExpressionTab {
       const take = (from, to) => {
         if (from.value === "") return;
         this.values[name] = from === range ? Number(Number(from.value).toFixed(2)) : Number(from.value);
+        if (Math.abs(this.values[name]) > Number(range.max)) { // typed, and beyond: the slider and the plot follow
+          this.ranges[name] = this.values[name];
+          const { from: min, to: max } = this.#range(name);
+          if (max) Object.assign(range, { min, max });
+        }
         to.value = this.values[name];
         this.along = name;
         this.update();
@@ -155,10 +160,10 @@ export class ExpressionTab {
       range.addEventListener("input", () => take(range, number));
       number.addEventListener("input", () => take(number, range));
       range.addEventListener("keydown", (event) => { // step="any" would go by hundredths of the range
-        const by = { ArrowRight: 0.1, ArrowUp: 0.1, ArrowLeft: -0.1, ArrowDown: -0.1 }[event.key];
+        const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
         if (!by) return;
         event.preventDefault();
-        range.value = Number((Number(range.value) + by).toFixed(2));
+        range.value = Number((Number(range.value) + (by * range.max) / 100).toFixed(2));
         take(range, number);
       });
       const row = make("div", { className: "slider", "data-name": name }, make("span", { className: "mono", text: name }), range, number);

@@ -7,14 +7,16 @@ const PAD = 26;
 
 const finite = (numbers) => numbers.filter((x) => typeof x === "number" && Number.isFinite(x));
 
+// Halves are subtracted where the difference of two numbers may be larger than all of them.
 function frame(xs, ys) {
   let [low, high] = [Math.min(...finite(ys)), Math.max(...finite(ys))];
-  if (!(low < high)) [low, high] = Number.isFinite(low) ? [low - 1, high + 1] : [-1, 1];
+  const room = Math.max(1, Math.abs(low) / 10); // around a line that is flat
+  if (!(low < high)) [low, high] = Number.isFinite(low) ? [low - room, high + room] : [-1, 1];
   const [left, right] = [Math.min(...xs), Math.max(...xs)];
   return {
     low, high, left, right,
-    x: (x) => PAD + ((x - left) / (right - left || 1)) * (WIDTH - 2 * PAD),
-    y: (y) => HEIGHT - PAD - ((y - low) / (high - low)) * (HEIGHT - 2 * PAD),
+    x: (x) => PAD + ((x / 2 - left / 2) / (right / 2 - left / 2 || 1)) * (WIDTH - 2 * PAD),
+    y: (y) => HEIGHT - PAD - ((y / 2 - low / 2) / (high / 2 - low / 2)) * (HEIGHT - 2 * PAD),
   };
 }
 
@@ -51,10 +53,10 @@ export function curve({ at: here, result, slope, points }, label) {
   axes(svg, at);
   svg.append(drawn("path", { class: "curve", d: path(points, at) }));
   if ([here, result, slope].every(Number.isFinite)) {
-    const reach = (at.right - at.left) / 5;
-    const ends = [here - reach, here + reach].map((x) => [x, result + slope * (x - here)]);
-    const [[x1, y1], [x2, y2]] = ends;
-    svg.append(drawn("line", { class: "tangent", x1: at.x(x1), y1: at.y(y1), x2: at.x(x2), y2: at.y(y2) }));
+    // A fifth of the width to both sides, or as far as a steep one stays near the picture.
+    const reach = Math.min(at.right / 5 - at.left / 5, slope ? Math.abs((at.high - at.low) / slope) : Infinity);
+    const [[x1, y1], [x2, y2]] = [-reach, reach].map((by) => [at.x(here + by), at.y(result + slope * by)]);
+    if ([x1, y1, x2, y2].every(Number.isFinite)) svg.append(drawn("line", { class: "tangent", x1, y1, x2, y2 }));
     svg.append(drawn("circle", { class: "here", cx: at.x(here), cy: at.y(result), r: 4.5 }));
   }
   return svg;
@@ -74,7 +76,9 @@ export function boundary({ grid, frame: [left, right, bottom, top], points }, la
   const svg = drawn("svg", { class: "plot", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": label });
   const cell = size / grid.length;
   for (const [row, scores] of grid.entries()) {
-    for (const [k, score] of scores.entries()) {
+    for (const [k, given] of scores.entries()) {
+      const score = { inf: Infinity, "-inf": -Infinity }[given] ?? given; // as JSON holds them
+      if (score === "nan") continue; // on neither side
       const strength = Math.min(Math.abs(score), 1) * 0.45 + 0.05;
       const side = score > 0 ? "plus" : "minus";
       svg.append(drawn("rect", { class: `cell ${side}`, x: k * cell, y: row * cell, width: cell, height: cell, "shape-rendering": "crispEdges", "fill-opacity": strength.toFixed(2), stroke: "none" }));

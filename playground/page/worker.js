@@ -52,6 +52,7 @@ async function start({ base, files }) {
   const [python, packed] = await (files ? fromMemory(files) : fromFolder(base));
   const loaded = performance.now() - from;
   install(python, packed);
+  python.setStdin({ stdin: () => null }); // nobody can be asked: input() ends with EOFError
   answer = python.runPython(BEGIN);
   self.postMessage({ ready: { loaded, ready: performance.now() - from } });
 }

@@ -79,7 +79,7 @@ FIELDS: dict[str, dict[str, Field]] = {
     "grade": {**_EXERCISE, **_WAY, "answers": Named(of=_Answer(), default={})},
     "train": {
         **_NETWORK, **_WAY,
-        "rate": Number(is_finite=True, default=None),
+        "rate": Number(is_finite=True, least=0.0, default=None),
         "steps": Whole(least=0, most=STEPS, default=1),
         "grid": Whole(least=0, most=GRID, default=0),
     },

@@ -32,7 +32,7 @@ def run(request: Request) -> dict[str, Any]:
             root = _ran(text, space)
     except BaseException as error:  # also a sys.exit(): it is their program, not ours
         hold(_values(space).values())
-        return {**_told(error), "printed": _cut(output)}
+        return {**_told(error, text, request.lang), "printed": _cut(output)}
     variables = _values(space)
     if root is None:
         root = next(reversed(variables.values()), None)
@@ -96,14 +96,30 @@ def _lines(text: str) -> dict[str, int]:
     return found
 
 
-def _told(error: BaseException) -> dict[str, Any]:
-    """Say what went wrong, and in which line of the program."""
+def _told(error: BaseException, program: str, lang: str) -> dict[str, Any]:
+    """Say what went wrong, in which line, and what helps if it came from elsewhere."""
     text = "".join(traceback.format_exception_only(error)).strip()
-    if isinstance(error, SyntaxError):
-        return {"error": f"{type(error).__name__}: {error.msg}", "line": error.lineno}
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == FILE]
-    return {"error": text[:2000], "line": lines[-1] if lines else None}
+    line = lines[-1] if lines else None
+    if isinstance(error, SyntaxError):
+        text, line = f"{type(error).__name__}: {error.msg}", error.lineno
+    written = dict(enumerate(program.splitlines(), 1)).get(line or 0, "")
+    hint = _hint(error, written.strip())
+    said = [text[:2000], *([say(lang, hint)] if hint else [])]
+    return {"error": "\n".join(said), "line": line}
+
+
+def _hint(error: BaseException, line: str) -> str:
+    """Name what a program from a notebook or a file stumbles over here."""
+    if line.startswith(("%", "!", "?")) and isinstance(error, SyntaxError):
+        return "notebook command"
+    if line.startswith((">>>", "...", "In [")):
+        return "prompt"
+    if isinstance(error, ModuleNotFoundError):
+        module = (error.name or "").partition(".")[0]
+        return {"micrograd": "micrograd", "graphviz": "graphviz"}.get(module, "module")
+    return "no input" if isinstance(error, EOFError) else ""
 
 
 def _cut(output: io.StringIO) -> str:

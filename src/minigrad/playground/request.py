@@ -104,12 +104,15 @@ class Number(Field):
     """A number: one, or a text for it, such as 1/3 or nan."""
 
     is_finite: bool = False
+    least: float = -math.inf
 
     def read(self, name: str, found: Any, lang: str) -> float:
         """Return a number."""
         x = self._read(name, found, lang)
         if self.is_finite and not math.isfinite(x):
             raise _wrong(lang, name, "not finite", found=x)
+        if x < self.least:
+            raise _wrong(lang, name, "too small", found=x, least=f"{self.least:g}")
         return x
 
     def _read(self, name: str, found: Any, lang: str) -> float:

@@ -58,6 +58,7 @@ WORDS: dict[str, dict[str, str]] = {
         "no whole": "give a whole number from {least} to {most}, not {found}.",
         "no number field": "{found} is no number; give one, or a text such as 1/3.",
         "not finite": "give a finite number, not {found}.",
+        "too small": "give a number from {least} on, not {found}.",
         "too large": "the number is larger than all floats; write inf if that is meant.",
         "no list": "give a list, not {found}.",
         "long list": "it has {count} elements; {most} are read.",
@@ -75,6 +76,14 @@ WORDS: dict[str, dict[str, str]] = {
         "graph is gone": "graph: another one has been shown since then; ask for it anew.",
         "parameters": "parameters: there are {count}, and this network has {needed}.",
         "no box": "answers.{unit}: there is no such box; there are {units}.",
+        "notebook command": "A line that begins with % or ! is a command of notebooks; leave it "
+        "out.",
+        "prompt": "This was copied with its prompts (>>> or In [1]:); leave them out.",
+        "micrograd": "Write import minigrad.compat.micrograd before it, and micrograd is here.",
+        "graphviz": "There is no Graphviz here, and it needs none: end with the result, and its "
+        "graph is shown.",
+        "module": "Here are Python's own modules and minigrad, and no others.",
+        "no input": "Nothing can be typed in while a program runs; write the number into it.",
         "no value": "The program ran, and there is no Value to show: end it with one, such as "
         "a*b on a line of its own.",
     },
@@ -134,6 +143,7 @@ WORDS: dict[str, dict[str, str]] = {
         "no whole": "da un número entero de {least} a {most}, no {found}.",
         "no number field": "{found} no es un número; da uno, o un texto como 1/3.",
         "not finite": "da un número finito, no {found}.",
+        "too small": "da un número a partir de {least}, no {found}.",
         "too large": "el número es mayor que todos los float; escribe inf si quieres eso.",
         "no list": "da una lista, no {found}.",
         "long list": "tiene {count} elementos; se leen {most}.",
@@ -151,6 +161,13 @@ WORDS: dict[str, dict[str, str]] = {
         "graph is gone": "graph: desde entonces se ha mostrado otro; pídelo de nuevo.",
         "parameters": "parameters: hay {count}, y esta red tiene {needed}.",
         "no box": "answers.{unit}: no hay tal casilla; hay {units}.",
+        "notebook command": "Una línea que empieza por % o ! es una orden de cuadernos; quítala.",
+        "prompt": "Esto se copió con sus indicadores (>>> o In [1]:); quítalos.",
+        "micrograd": "Escribe antes import minigrad.compat.micrograd, y aquí está micrograd.",
+        "graphviz": "Aquí no hay Graphviz, ni hace falta: termina con el resultado, y se muestra "
+        "su grafo.",
+        "module": "Aquí están los módulos de Python y minigrad, y ninguno más.",
+        "no input": "No se puede teclear nada mientras corre un programa; escribe el número en él.",
         "no value": "El programa se ejecutó, y no hay ningún Value que mostrar: termínalo con uno, "
         "como a*b en una línea propia.",
     },
