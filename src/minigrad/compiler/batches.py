@@ -251,6 +251,8 @@ def block_size(spec: Specialization, given: Given) -> int:
     """
     if spec.is_exact or given.count < _FEWEST or getattr(spec.backend, "batches_products", False):
         return 0
+    if not spec.program.inputs - sum(width for width, differs in given.arguments if differs):
+        return 0  # there is nothing to share but numbers that are known
     weight = spec.weight(given.arguments)
     if weight.products < max(_PRODUCTS, _REUSE * weight.own, _SHARE * weight.others):
         return 0
