@@ -533,8 +533,11 @@ def test_the_file_is_written_whole(tmp_path):
 def test_in_a_notebook_the_page_is_in_a_frame_of_its_own():
     player = play(diamond())
     frame = Page(player._repr_html_())
-    assert frame.tags == ["iframe"]
+    assert frame.tags == ["style", "iframe"]
     attributes = dict(frame.attributes)
-    assert attributes["srcdoc"] == player.html
+    hosted = attributes["srcdoc"]
+    assert hosted.replace(' data-theme="host"', "", 1) == player.html != hosted
+    asked = play(diamond(), theme="dark")
+    assert dict(Page(asked._repr_html_()).attributes)["srcdoc"] == asked.html
     assert attributes["sandbox"] == "allow-scripts"
     assert "save" in repr(player)
