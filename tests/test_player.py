@@ -496,7 +496,7 @@ def test_what_does_not_fold_gets_a_still_picture():
     text = play(chain_of(400), fold=False).html
     page = check_harmless(text)
     assert "script" not in page.tags
-    assert "here are the 80 nodes nearest to the result." in text
+    assert "here are the 80 nodes nearest to the result; a larger limit draws more." in text
     assert "tabindex" not in text.partition("<body")[2]  # nothing to press where nothing happens
 
 

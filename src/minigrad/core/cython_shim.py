@@ -70,7 +70,6 @@ def numbers_in(buffer: list[float]) -> list[float]:
     return buffer
 
 
-
 def ints_in(array: Any) -> Any:
     """Return what to index: in the native engine, where the C numbers of an array lie."""
     return array

@@ -31,7 +31,7 @@ from ..svg import COLUMN
 from .frames import TOP, Play, paths_told
 
 CHECKED = 500  # nodes; of more than that nobody recomputes the numbers by eye
-BROKEN = 3_000  # nodes; every fault is a pass of its own, and a page has them all
+BROKEN = 500  # nodes; every fault is a pass of its own, and a page has them all: a megabyte
 
 
 def folded_play_of(root: Any, folding: Folding, levels: Mapping[str, Level]) -> Play:

@@ -67,7 +67,7 @@ function open(host, root, given, turn) {
   const wasNarrow = isNarrow();
   const say = speaker(given.lang);
   const template = document.createElement("template");
-  template.innerHTML = markup(say, Boolean(given.play.levels)); // constant: no label is in it
+  template.innerHTML = markup(say, given.play); // constant: no label is in it
   root.replaceChildren(template.content);
   const main = root.querySelector("main");
   const find = (name) => main.querySelector(`[data-player="${name}"]`);
