@@ -1,9 +1,10 @@
 """Boxes for what has no structure: stretches of the order in which a graph is computed.
 
-Where scopes, idioms, repeats and steps leave more than one can look at, the operations of a box are cut
-into parts of some tens, where the fewest values pass from one to the next, and many parts into
+Where scopes, idioms, repeats and steps leave more than one can look at, the operations of a box are
+cut into parts of some tens, where the fewest values pass from one to the next, and many parts into
 larger ones. So a graph of any shape has a first picture that is small, and everything in it can be
-opened. A stretch of a topological order needs nothing that comes after it: no arrow goes in a circle.
+opened. A stretch of a topological order needs nothing that comes after it, so that no arrow goes in
+a circle.
 
 Start at `find_parts`.
 """
