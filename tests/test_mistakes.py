@@ -186,11 +186,14 @@ ELSEWHERE = [
     ("compile(product).hvp(2.0, 1.0)", TypeError, "f.hvp((x, y), (1.0, 0.0))"),
     ("vmap(f)(2.0)", TypeError, "np.array(…)"),
     ("train_step(f, model)", TypeError, "an optimiser of minigrad.optim"),
+    ("a[0]", TypeError, "not subscriptable"),
+    ("'text' % a", TypeError, "not all arguments converted"),
+    ("b'text' % a", TypeError, "not all arguments converted"),
+    ("'%(a)s' % a", TypeError, "requires a mapping"),
 ]
 # Only the slots of an extension type refuse in words of ours and yet do not make a Value look like
 # a list to those who ask whether it has `__iter__` or `__len__`.
 NATIVE = [
-    ("a[0]", TypeError, "a Value is one number"),
     ("len(a)", TypeError, "a Value is one number"),
     ("list(a)", TypeError, "Give a list: sum([a, b])"),
     ("sum(a)", TypeError, "Give a list: sum([a, b])"),
