@@ -361,9 +361,9 @@ def test_a_message_does_not_cost_a_gradient():
     ("mistake", "says"),
     [
         (lambda a: a[0], "not subscriptable"),
-        (lambda a: "text" % a, "not all arguments converted"),
-        (lambda a: b"text" % a, "not all arguments converted"),
-        (lambda a: "%(a)s" % a, "requires a mapping"),
+        (lambda a: operator.mod("text", a), "not all arguments converted"),
+        (lambda a: operator.mod(b"text", a), "not all arguments converted"),
+        (lambda a: operator.mod("%(a)s", a), "requires a mapping"),
     ],
 )
 def test_what_python_itself_refuses_is_refused_by_both_engines(mistake, says):
