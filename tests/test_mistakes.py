@@ -190,7 +190,6 @@ ELSEWHERE = [
 # Only the slots of an extension type refuse in words of ours and yet do not make a Value look like
 # a list to those who ask whether it has `__iter__` or `__len__`.
 NATIVE = [
-    ("a[0]", TypeError, "a Value is one number"),
     ("len(a)", TypeError, "a Value is one number"),
     ("list(a)", TypeError, "Give a list: sum([a, b])"),
     ("sum(a)", TypeError, "Give a list: sum([a, b])"),
@@ -356,3 +355,17 @@ def test_a_message_does_not_cost_a_gradient():
     product.backward()
     product.backward()  # graphs are kept, and gradients add up
     assert (a.grad, b.grad) == (6.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "says"),
+    [
+        (lambda a: a[0], "not subscriptable"),
+        (lambda a: operator.mod("text", a), "not all arguments converted"),
+        (lambda a: operator.mod(b"text", a), "not all arguments converted"),
+        (lambda a: operator.mod("%(a)s", a), "requires a mapping"),
+    ],
+)
+def test_what_python_itself_refuses_is_refused_by_both_engines(mistake, says):
+    with pytest.raises(TypeError, match=says):
+        mistake(Value(1.0))

@@ -496,7 +496,7 @@ def test_what_does_not_fold_gets_a_still_picture():
     text = play(chain_of(400), fold=False).html
     page = check_harmless(text)
     assert "script" not in page.tags
-    assert "here are the 80 nodes nearest to the result." in text
+    assert "here are the 80 nodes nearest to the result; a larger limit draws more." in text
     assert "tabindex" not in text.partition("<body")[2]  # nothing to press where nothing happens
 
 
@@ -533,8 +533,11 @@ def test_the_file_is_written_whole(tmp_path):
 def test_in_a_notebook_the_page_is_in_a_frame_of_its_own():
     player = play(diamond())
     frame = Page(player._repr_html_())
-    assert frame.tags == ["iframe"]
+    assert frame.tags == ["style", "iframe"]
     attributes = dict(frame.attributes)
-    assert attributes["srcdoc"] == player.html
+    hosted = attributes["srcdoc"]
+    assert hosted.replace(' data-theme="host"', "", 1) == player.html != hosted
+    asked = play(diamond(), theme="dark")
+    assert dict(Page(asked._repr_html_()).attributes)["srcdoc"] == asked.html
     assert attributes["sandbox"] == "allow-scripts"
     assert "save" in repr(player)

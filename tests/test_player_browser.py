@@ -12,7 +12,7 @@ from conftest import oracle
 from hostile_labels import HARD, by_chromium
 from pictures import diamond, neuron, twice
 
-from minigrad import Value, nn, to_html, trace, view
+from minigrad import Value, nn, play, to_html, trace, view
 from minigrad.core.names import brief, readable
 from minigrad.view.from_graph import scene_of
 
@@ -756,6 +756,28 @@ def test_mount_update_and_destroy(window):
     page.page.evaluate("player.destroy()")
     assert page.page.locator("main").count() == 0
     page.page.keyboard.press("ArrowRight")
+
+
+HOSTS = {
+    "<body>": "light",
+    '<body data-jp-theme-light="true">': "light",
+    '<body data-jp-theme-light="false">': "dark",
+    '<body class="vscode-dark">': "dark",
+}
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_a_notebook_shows_pictures_and_players_in_its_own_colours(chromium, system):
+    context = chromium.new_context(color_scheme=system)
+    page = context.new_page()
+    shown = diamond()._repr_mimebundle_()["text/html"] + play(diamond())._repr_html_()
+    for body, theme in HOSTS.items():
+        page.set_content(f"<!doctype html><html>{body}{shown}</body></html>")
+        scheme = "image => getComputedStyle(image).colorScheme"
+        assert page.eval_on_selector("img", scheme) == theme
+        player = page.frame_locator("iframe").locator("main[data-theme]")
+        assert player.get_attribute("data-theme") == theme
+    context.close()
 
 
 def test_the_page_of_the_documentation_from_a_server(chromium):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ import minigrad
 from minigrad import Value, log_softmax, loss, nn, softmax, view
 from minigrad.core.graph import edges, topological_order
 from minigrad.view import scene_of
-from minigrad.view.from_graph import LIMIT, WALK, folded
+from minigrad.view.from_graph import LIMIT, WALK, drawing_of, folded
 
 
 def training(points):
@@ -188,7 +189,7 @@ def test_a_cut_keeps_the_places_of_operands():
     deep = Value(3.0)
     for _ in range(30):
         deep = deep.tanh() + 1.0
-    scene = scene_of(deep - Value(5.0), limit=2)
+    scene = scene_of(deep - Value(5.0), limit=2, fold=False)
     assert [(arrow.position, scene.units[arrow.source].op) for arrow in scene.arrows] in (
         [(0, "+")],
         [(1, "")],
@@ -226,7 +227,8 @@ def test_what_does_not_fold_is_cut_with_a_notice():
     scene = scene_of(root, limit=50, fold=False)
     assert len(scene.units) == 50
     assert scene.notice == (
-        "3,001 nodes and 3,000 arrows; here are the 50 nodes nearest to the result."
+        "3,001 nodes and 3,000 arrows; here are the 50 nodes nearest to the result; "
+        "a larger limit draws more."
     )
     assert scene.units[-1].data.low == root.data
     assert sum(unit.hidden for unit in scene.units) > 0
@@ -434,7 +436,7 @@ def test_what_is_asked_for_by_name_is_drawn_whatever_the_limit():
 
 def test_a_cut_to_one_node():
     assert scene_of(diamond(), 1, fold=False).notice.endswith(
-        "; here is the node nearest to the result."
+        "; here is the node nearest to the result; a larger limit draws more."
     )
 
 
@@ -698,3 +700,31 @@ def test_a_small_recurrent_graph_is_folded_where_its_arrows_would_pass_everythin
     assert len(topological_order(h)) < LIMIT
     assert [unit.label for unit in scene.units if unit.box] == [f"step{k + 1}" for k in range(9)]
     assert scene_of(h, fold=False).is_complete
+
+
+def irregular(count, seed=1):
+    """A graph without scopes, idioms or repeats."""
+    chance = random.Random(seed)
+    nodes = [Value(chance.uniform(0.5, 1.5), label=f"x{k}") for k in range(8)]
+    while len(nodes) < count:
+        a, b = (chance.choice(nodes[-25:] if chance.random() < 0.8 else nodes) for _ in range(2))
+        nodes.append(chance.choice([a * b, a + b, a - b, a.tanh(), (a * a + 1.0).log()]))
+    return sum(nodes[-12:])
+
+
+@pytest.mark.parametrize("count", [300, 1000])
+def test_an_irregular_graph_is_drawn_whole_in_parts(count):
+    root = irregular(count)
+    order = topological_order(root)
+    folding, is_open = drawing_of(root, 80)
+    scene = folding.scene(is_open)
+    assert len(scene.everything()) <= 80
+    assert f"{len(order):,} nodes" in scene.notice
+    # Every node is in a box that can be opened, and what is then drawn can be looked at as well.
+    levels = folding.insides(400)
+    shown = [part for level in levels.values() for part in level.parts if isinstance(part, int)]
+    assert sorted(shown) == list(range(len(folding.kinds.members)))
+    assert {node for nodes in folding.kinds.members for node in nodes} == set(order)
+    assert all(len(level.scene.units) <= 80 for level in levels.values())
+    name = next(iter(folding.boxes))
+    assert any(unit.inside for unit in scene_of(root, open=[name]).units)

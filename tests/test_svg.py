@@ -171,7 +171,8 @@ def test_a_picture_with_a_notice():
     svg = drawing(y, limit=30, fold=False)
     assert (
         texts(svg)[-1]
-        == "6,001 nodes and 6,000 arrows; here are the 30 nodes nearest to the result."
+        == "6,001 nodes and 6,000 arrows; here are the 30 nodes nearest to the result; "
+        "a larger limit draws more."
     )
     assert float(svg.get("width")) > 0
 
@@ -241,5 +242,5 @@ def test_a_label_is_text_in_a_notebook_too():
     root = Value(1.0, label='"><script>alert(1)</script>') * 2.0
     root.label = "</div><b>&"
     html = root._repr_mimebundle_()["text/html"]
-    assert html.count("<") == 3  # <div>, </div>, <img>
+    assert html.count("<") == 5  # <div>, </div>, <style>, </style>, <img>
     assert "&lt;/div&gt;&lt;b&gt;&amp;" in html

@@ -20,6 +20,12 @@ ROWS = 100  # of a table or a text in a notebook: enough to see what it is
 # is a smallest one.
 _FITS = "max-width:100%;max-height:clamp(320px,90vh,540px);width:auto;height:auto"
 
+# How pages say that they are dark: JupyterLab and what nbconvert writes, VS Code, Colab, Sphinx.
+_DARK_HOSTS = (
+    '[data-jp-theme-light="false"],.vscode-dark,.vscode-high-contrast:not(.vscode-high-contrast-light),'
+    'html[theme="dark"],[data-theme="dark"]'
+)
+
 
 class Text(str):
     """A text of several lines, which also shows as such where its repr is printed."""
@@ -83,8 +89,24 @@ def picture(svg: str, description: str) -> str:
     drawings, and neither its style nor that of the page reaches the other.
     """
     data = b64encode(svg.encode()).decode()
+    return in_hosts_colours(
+        f'<img class="minigrad-host" style="{_FITS};color-scheme:light" '
+        f'alt="{_safe(description)}" src="data:image/svg+xml;base64,{data}">'
+    )
+
+
+def in_hosts_colours(html: str) -> str:
+    """Have elements of the class `minigrad-host` dark where the page around them says it is.
+
+    What is in an image follows the reader's system, unless `color-scheme` tells it otherwise: a
+    white notebook would have black pictures. A page that says nothing is taken for white; on a
+    dark one a white picture can be read as well.
+    """
+    is_dark = f":is({_DARK_HOSTS})"
+    # A frame can be told by its size alone; see `followTheme` in player.js.
     return (
-        f'<img style="{_FITS}" alt="{_safe(description)}" src="data:image/svg+xml;base64,{data}">'
+        f"<style>{is_dark} img.minigrad-host{{color-scheme:dark!important}}"
+        f"{is_dark} iframe.minigrad-host{{height:calc(var(--height) + 1px)}}</style>{html}"
     )
 
 

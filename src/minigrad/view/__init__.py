@@ -14,7 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ..calculus.steps import check_root
-from ..core.display import Text, code, picture
+from ..core.display import Text, code, in_hosts_colours, picture
 from ..core.graph import edges, topological_order
 from ..scalar import ABILITIES, Value
 from . import saving
@@ -161,6 +161,7 @@ class Player:
     ) -> None:
         own = ("rankdir", "limit", "fold", "open", *(["force"] if what == "to_html" else []))
         check_options(options, what, own)
+        self._is_auto = options.get("theme", "auto") == "auto"
         roots = [root] if isinstance(root, Value) or not isinstance(root, Sequence) else root
         if not roots:
             raise ValueError(f"{what}: the list is empty; give it the Values to look at.")
@@ -179,13 +180,20 @@ class Player:
         saving.write_new(path, self.html, force)
 
     def _repr_html_(self) -> str:
-        # An <iframe srcdoc> works wherever HTML is shown, also in a page saved from a notebook and
-        # opened without a network; sandboxed, it has no access to the notebook around it.
+        hosted = self.html.replace('<html lang="', '<html data-theme="host" lang="', 1)
+        return in_hosts_colours(self.frame(hosted if self._is_auto else self.html))
+
+    def frame(self, html: str = "") -> str:
+        """Return the page as an element of another one.
+
+        An <iframe srcdoc> works wherever HTML is shown, also in a page saved from a notebook and
+        opened without a network; sandboxed, it has no access to the notebook around it.
+        """
         height = 380 if self._is_compact else 620
         return (
-            f'<iframe sandbox="allow-scripts" width="100%" height="{height}" '
-            'style="border:0" title="minigrad player" '
-            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
+            '<iframe class="minigrad-host" sandbox="allow-scripts" width="100%" '
+            f'height="{height}" style="border:0;--height:{height}px" title="minigrad player" '
+            f'srcdoc="{escape(html or self.html, quote=True)}"></iframe>'
         )
 
     def __repr__(self) -> str:

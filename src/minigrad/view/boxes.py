@@ -79,6 +79,7 @@ class Tree:
     def __init__(self, kinds: Kinds) -> None:
         self.kinds = kinds
         self.root = Box("", None)
+        self.has_stretches = False  # see parts.py
         self.home: list[Box] = [self.root] * len(kinds.members)
         self.users: list[list[int]] = [[] for _ in kinds.members]
         self.used_in: dict[int, set[int]] = {}  # by id(leaf): the calls that use it, by id
@@ -93,6 +94,7 @@ class Tree:
 
     def settle(self) -> None:
         """Give leaves their places, list what each box holds, and dissolve what cannot be drawn."""
+        self._measure()  # boxes may have been wrapped
         self._place_leaves()
         for box in self.root.inside():
             box.kinds = []
@@ -178,8 +180,9 @@ class Tree:
             # A number written into an operation, w * 2.0, has no name and one use.
             can_be_input = len(members) > 1 and (members[0].label or len(users) > 1)
             varies = can_be_input and any(m.data != members[0].data for m in members)
-            # A penalty on a weight, w*w, does not say where the weight belongs.
-            telling = [u for u in users if self._joins(u)]
+            # A penalty on a weight, w*w, does not say where the weight belongs. A stretch of the
+            # order may come before another that uses more of the leaf, and cannot wait for it.
+            telling = [] if self.has_stretches else [u for u in users if self._joins(u)]
             home = self._common(telling or users)
             self.home[k] = self.root if varies and not self._is_in_all(home, members[0]) else home
 

@@ -19,6 +19,7 @@ from ..core.names import plural
 from .boxes import Box, Part, Tree, name_boxes, scoped_tree
 from .collapse import Kinds, Paths, span_of
 from .idioms import find_idioms
+from .parts import find_parts
 from .scene import Arrow, Scene, Unit
 from .steps import find_steps
 
@@ -44,6 +45,11 @@ class Folding:
         self.tree: Tree = scoped_tree(kinds, paths)
         find_idioms(self.tree)
         find_steps(self.tree)
+        self.boxes = name_boxes(self.tree)
+
+    def split(self, limit: int) -> None:
+        """Make boxes of stretches of the order, where all others leave too much to look at."""
+        find_parts(self.tree, limit)
         self.boxes = name_boxes(self.tree)
 
     @cached_property

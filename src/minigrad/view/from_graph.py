@@ -109,6 +109,8 @@ def folded(order: list[Any], limit: int | None) -> tuple[Folding, set[Box]]:
             coarse.excess(limit) < too_much or not folding.fits(set(), limit)
         ):
             folding = coarse
+    if limit is not None and not folding.fits(set(), limit):
+        folding.split(limit)
     return folding, folding.opened(limit)
 
 
@@ -195,5 +197,5 @@ def _cut(kept: list[Any], size: str) -> Scene:
 
     order = topological_order(kept[0], lambda node: [operand for _, operand in drawn(node)])
     which = "is the node" if len(order) == 1 else f"are the {len(order):,} nodes"
-    notice = f"{size}; here {which} nearest to the result."
+    notice = f"{size}; here {which} nearest to the result; a larger limit draws more."
     return replace(_scene(order, drawn), notice=notice, is_complete=False)

@@ -109,7 +109,7 @@ def _player(finding: Any, lang: str) -> str:
     says = "The same, with this fault switched on; choose “none” to see it done right." if (
         is_replayed
     ) else "The same, done right, step by step."  # fmt: skip
-    frame = play(root, fault=fault if is_replayed else "", lang=lang)._repr_html_()
+    frame = play(root, fault=fault if is_replayed else "", lang=lang).frame()
     return f"<p>{_shown(translated(says, lang))}</p>{frame}"
 
 

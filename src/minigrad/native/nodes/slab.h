@@ -366,7 +366,7 @@ static void open_slab(PyObject *kind)
     type->tp_free = node_free;
 }
 
-/* v[0], len(v) and loops over v call `refusal`, which raises. Only the slots say so: with methods of
+/* len(v) and loops over v call `refusal`, which raises. Only the slots say so: with methods of
    these names a Value would pass for a list wherever somebody asks whether it has them. */
 static PyObject *elements_refusal = NULL;
 
@@ -376,21 +376,16 @@ static PyObject *refuse_iteration(PyObject *o)
     return PyObject_CallNoArgs(elements_refusal);
 }
 
-static PyObject *refuse_element(PyObject *o, Py_ssize_t index)
-{
-    (void)index;
-    return refuse_iteration(o);
-}
-
 static Py_ssize_t refuse_length(PyObject *o)
 {
     Py_XDECREF(refuse_iteration(o));
     return -1;
 }
 
-/* The slot of sequences, for what has that of mappings fills the place of a dict in "text" % v, which
-   would then come back as it is. */
-static PySequenceMethods no_elements = {.sq_length = refuse_length, .sq_item = refuse_element};
+/* Not the slots of v[0], which Python refuses by itself: what has that of mappings fills the place of
+   a dict in "text" % v, and the text would come back as it is; what has that of sequences passes for
+   a list in NumPy. */
+static PyMappingMethods no_elements = {.mp_length = refuse_length};
 
 static void refuse_elements(PyObject *kind, PyObject *refusal)
 {
@@ -398,7 +393,7 @@ static void refuse_elements(PyObject *kind, PyObject *refusal)
     Py_INCREF(refusal);
     elements_refusal = refusal;
     type->tp_iter = refuse_iteration;
-    type->tp_as_sequence = &no_elements;
+    type->tp_as_mapping = &no_elements;
     PyType_Modified(type);
 }
 

@@ -6,8 +6,9 @@ pass back through them: so the rows here are of the smallest steps, and `boxes.j
 box that is closed. All numbers are texts by now, from the smallest to the largest of those alike.
 
 A pass that goes box by box adds the same contributions as the engine's in another order. What a
-grad is in the end is the engine's number, whatever the last digit of the sum in this order. The same
-goes for a pass with a fault; `right` says where it reads something else than the sound one.
+grad is in the end is the engine's number, whatever the last digit of the sum in this order. A pass
+with a fault is played in the same way; its rows say where it reads something else than the sound
+one.
 
 Start at `folded_play_of`.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ...calculus.paths import explain_all
@@ -31,7 +33,7 @@ from ..svg import COLUMN
 from .frames import TOP, Play, paths_told
 
 CHECKED = 500  # nodes; of more than that nobody recomputes the numbers by eye
-BROKEN = 3_000  # nodes; every fault is a pass of its own, and a page has them all
+BROKEN = 500  # nodes; every fault is a pass of its own, and a page has them all: a megabyte
 
 
 def folded_play_of(root: Any, folding: Folding, levels: Mapping[str, Level]) -> Play:
@@ -206,7 +208,7 @@ class _Ways:
             return
         explained = explain_all(root, TOP, [node for _, node in chosen])
         for (unit, _), found in zip(chosen, explained, strict=True):
-            unit |= paths_told(found)
+            unit.update(paths_told(found))
             unit["terms"] = [
                 [
                     brief(term.product),
@@ -226,7 +228,7 @@ class _Ways:
         """Return the arrows from kind to kind; where boxes are closed they lead to those."""
         found: dict[int, None] = {}
         tree = self.folding.tree
-        for source, target in zip(kinds, kinds[1:], strict=False):
+        for source, target in pairwise(kinds):
             for box in tree.home[target].outwards():
                 if box.id not in self.places:
                     continue
@@ -333,8 +335,9 @@ def _run(
         touched = dict.fromkeys(n for n, _ in [*grads.passed_on(kinds), *done])
         row = []
         for number in touched:
-            text, should = grads.texts[number], now.get(number, "0")
-            told = [text] if played.first or text == should else [text, should]
+            text, sound_text = grads.texts[number], now.get(number, "0")
+            is_right = bool(played.first) or text == sound_text
+            told = [text] if is_right else [text, sound_text]
             if reads.get(number, ["0"]) != told:
                 reads[number] = told
                 row.append([number, *told])

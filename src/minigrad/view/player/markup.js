@@ -17,7 +17,8 @@ const ICONS = {
 const icon = (name) =>
   `<svg class="icon icon-${name}" viewBox="0 0 14 14" aria-hidden="true"><path d="${ICONS[name]}"/></svg>`;
 
-function markup(say, hasBoxes) {
+function markup(say, play) {
+  const kind = play.levels ? (play.runs.length > 1 ? "box " : "large ") : ""; // no faults, no paths
   const button = (name, words, icons = icon(name)) =>
     `<button type="button" data-player="${name}" aria-label="${say(words)}" title="${say(words)}">${icons}</button>`;
   return `<main tabindex="-1" role="region" data-playing="no">
@@ -52,12 +53,12 @@ ${button("options", "options")}
 <p class="verdict" data-player="verdict" role="status"></p>
 </section>
 <section class="paths" aria-live="polite" aria-label="${say("paths")}">
-<p class="invitation" data-player="invitation">${say(hasBoxes ? "box invitation" : "invitation")}</p>
+<p class="invitation" data-player="invitation">${say(`${kind}invitation`)}</p>
 <div data-player="paths" hidden><p data-player="paths-head"></p>
 <table><tbody data-player="paths-terms"></tbody></table></div>
 </section>
 </div>
 <div class="stage" data-player="stage" role="group" aria-label="${say("stage")}"></div>
-<p class="hint">${say(hasBoxes ? "box hint" : "hint")}</p>
+<p class="hint">${say(`${kind}hint`)}</p>
 </main>`;
 }

@@ -67,7 +67,7 @@ function open(host, root, given, turn) {
   const wasNarrow = isNarrow();
   const say = speaker(given.lang);
   const template = document.createElement("template");
-  template.innerHTML = markup(say, Boolean(given.play.levels)); // constant: no label is in it
+  template.innerHTML = markup(say, given.play); // constant: no label is in it
   root.replaceChildren(template.content);
   const main = root.querySelector("main");
   const find = (name) => main.querySelector(`[data-player="${name}"]`);
@@ -518,9 +518,12 @@ function open(host, root, given, turn) {
   };
 }
 
-// The theme is that of `data-theme` on the element or around it, else the system's.
+// The theme is that of `data-theme` on the element or around it, else the system's. In a notebook's
+// frame ("host") it is that of the notebook, which cannot be asked: where it is dark, its style makes
+// the frame a pixel higher.
 function followTheme(host, main, signal) {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const isHosted = document.documentElement.dataset.theme === "host";
+  const dark = matchMedia(isHosted ? "(height: 621px) or (height: 381px)" : "(prefers-color-scheme: dark)");
   const set = () => {
     const around = host.closest('[data-theme="dark"], [data-theme="light"]');
     main.dataset.theme = around?.dataset.theme ?? (dark.matches ? "dark" : "light");
