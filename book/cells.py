@@ -92,7 +92,7 @@ def visit(self: Any, node: Cell) -> None:
     has_engine = self.config.minigrad_has_engine
     kind = "minigrad-cell" if has_engine else "div"
     program = escape(node["program"], quote=True)
-    self.body.append(f'<{kind} class="mg-cell" data-program="{program}">')
+    self.body.append(f'<{kind} class="mg-try" data-program="{program}">')
 
 
 def depart(self: Any, node: Cell) -> None:

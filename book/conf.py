@@ -43,12 +43,14 @@ myst_url_schemes = {"http": None, "https": None, "mailto": None, "site": "{{path
 
 html_theme = "furo"
 html_title = "minigrad"
+html_favicon = "static/icon.svg"
 html_static_path = ["static"]
 templates_path = ["templates"]
 html_css_files = ["drawings.css", "book.css"]
 html_js_files = [("words.js", {"defer": "defer"}), ("book.js", {"defer": "defer"})]
 html_math_renderer = "mathml"
 html_copy_source = False
+html_show_search_summary = False  # it asks for pages, which no page from file:// may do
 html_show_sphinx = False
 html_show_copyright = False
 html_permalinks_icon = "#"
