@@ -49,6 +49,7 @@ html_css_files = ["drawings.css", "book.css"]
 html_js_files = [("words.js", {"defer": "defer"}), ("book.js", {"defer": "defer"})]
 html_math_renderer = "mathml"
 html_copy_source = False
+html_show_search_summary = False  # it asks for pages, which no page from file:// may do
 html_show_sphinx = False
 html_show_copyright = False
 html_permalinks_icon = "#"

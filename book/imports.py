@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from minigrad.view.layout import layout
@@ -24,6 +25,7 @@ def room_of(path: Path) -> str:
     return first.removesuffix(".py") if first.endswith(".py") else f"{first}/"
 
 
+@cache
 def imports() -> dict[str, set[str]]:
     """Return which folders and modules of the top each of them imports."""
     rooms = {room_of(path) for path in SOURCE.rglob("*.py")}
