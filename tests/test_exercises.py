@@ -147,7 +147,7 @@ def test_the_pages_are_the_same_in_both_languages(chapter):
     assert f":::{{exercise}} {chapter.number}\n" in english
     assert f"$ minigrad lab start {chapter.number} --lang en\n" in english
     assert "\n:::{predict} " in english
-    assert "$ minigrad doctor " in english
+    assert re.search(r"^\$ minigrad doctor |^>>> .*diagnose\(Value\)", english, re.M)
     assert re.search(r"^```\{player\}|^!\[", english, re.M)
 
 
@@ -243,9 +243,7 @@ def test_a_file_that_does_not_run_and_one_that_never_ends(tmp_path, monkeypatch)
     engine = tmp_path / "chapter-01" / "engine.py"
     for source, told in (
         ("def slope(:\n", "(engine.py, line 1)"),
-        ("x = 1\n", "cannot import name 'slope'"),
         ("while True:\n    pass\n", "still running after 1 s"),
-        ("import os\nos._exit(0)\n", "the process that ran it died (0)"),
     ):
         engine.write_text(source)
         said = run("check", 1)

@@ -15,7 +15,6 @@ MISTAKES = {
         [WRAP + "return Value(self.data * other.data, (other, self))"],
     ],
     "calls_itself": [
-        ["return self * other"],
         [WRAP + "return Value(self.data * other, (self, other))"],
     ],
     "otherwise": [[WRAP + "return Value(-self.data * other.data, (self, other))"]],

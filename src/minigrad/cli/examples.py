@@ -69,6 +69,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "launch": ("minigrad launch -n 2 parallel.py",),
     "lab": ("minigrad lab", "minigrad lab --lang es"),
     "lab break": ("minigrad lab break accumulate",),
+    "lab course": ("minigrad lab course", "minigrad lab course --lang es"),
+    "lab start": ("minigrad lab start 5", "minigrad lab start 5 --lang es"),
     "lab next": ("minigrad lab next order",),
     "lab check": ("minigrad lab check order", "minigrad lab check lab-order --json"),
     "lab reset": ("minigrad lab reset order",),

@@ -1,4 +1,4 @@
-"""Learn by breaking: the labs, the seven versions of `Value`, and faults on demand.
+"""Learn by breaking: the labs, the seven versions of `Value`, faults on demand; and by writing.
 
     start("accumulate")             a folder with an engine to break, a probe, and what to do
     go_on(folder)                   the next page: what to break, later the answers
@@ -7,6 +7,7 @@
     with broken("overwrite"): …     the real engine, wrong on purpose
 
 Start at `labs.py`: a lab is a row there. `workspace.py` has what happens to a learner's folder.
+The exercises of the course are rows of `chapters.py`, `exercises.py` has their folders.
 """
 
 from . import versions
