@@ -61,7 +61,7 @@ def session(request: Request) -> dict[str, Any]:
             for node in ast.parse(request["text"], FILE).body:
                 exec(compile(ast.Interactive([node]), FILE, "single"), space)
     except BaseException as error:
-        found = _told(error)
+        found = _told(error, request["text"], request.lang)
     hold(_values(space).values())
     return {**found, "printed": _cut(output)}
 
