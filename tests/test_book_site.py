@@ -141,11 +141,22 @@ def base(request, site, server):
     return f"{site.as_uri()}/" if request.param == "file" else server
 
 
+def spanish():
+    """Name the pages that are translated."""
+    found = module("pages").sources("es")
+    return [name for name, path in found.items() if path.name.endswith(".es.md")]
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("lang", ["en", "es"])
 def test_every_page_opens_from_files(window, site, lang):
     shown = window()
-    for name in pages_of(site / lang):
+    names = [*pages_of(site / lang)]
+    if lang == "es":  # the others are the English ones, with a sentence
+        translated = {f"{name.removesuffix('.md')}.html" for name in spanish()}
+        names = [name for name in names if name in {*translated, "ops.html", "search.html"}]
+        assert len(names) > 3
+    for name in names:
         shown.page.goto((site / lang / name).as_uri())
         assert shown.page.title()
         assert shown.complaints == [], name
@@ -181,6 +192,8 @@ def test_a_cell_runs_and_can_be_changed(window, base, site):
     cell = shown.page.locator("minigrad-cell").first
     cell.locator("button.is-main").click()
     shown.expect("minigrad-cell .mg-output").to_have_text("2.0", timeout=START)
+    if base.startswith("http"):
+        return  # the rest is the same, wherever the page comes from
     cell.locator("textarea").fill("print('hola')\n1 / 0\n")
     cell.locator("textarea").press("Control+Enter")
     output = shown.expect("minigrad-cell .mg-output")
