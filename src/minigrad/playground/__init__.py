@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import MinigradError
-from . import doctor, exercise, expression, gallery, labs, picture, python, training
+from . import chapters, doctor, exercise, expression, gallery, labs, picture, python, training
 from .freeing import release
 from .request import Request, RequestError
 
@@ -41,6 +41,7 @@ KINDS: dict[str, Callable[[Request], Answer]] = {
     "labs": labs.listed,
     "lab": labs.opened,
     "lab-check": labs.checked,
+    "chapter-check": chapters.checked,
 }
 # What is about an expression, and runs nothing but that language: all that a server answers.
 SAFE = frozenset({"expression", "check", "export"})
