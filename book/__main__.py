@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import hashlib
 import http.server
 import os
 import shutil
@@ -21,6 +22,13 @@ from .pages import LANGUAGES, ROOT, stage
 
 SITE = ROOT / "build" / "site"
 HERE = Path(__file__).resolve().parent
+
+
+def code() -> str:
+    """Return a hash of what pages are made by, besides their text: if it changes, all are made."""
+    files = [path for path in HERE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    files += [*(ROOT / "docs").glob("*.json"), *(ROOT / "src" / "minigrad" / "view").rglob("*.py")]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
 
 
 def build(target: Path, languages: list[str], *, has_engine: bool | None = None) -> None:
@@ -36,7 +44,7 @@ def build(target: Path, languages: list[str], *, has_engine: bool | None = None)
         command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
         command += ["-c", str(HERE), "-d", str(work / lang / "doctrees")]
         command += ["-D", f"html_static_path={HERE / 'static'},{static}"]
-        command += ["-D", f"minigrad_has_engine={int(found)}"]
+        command += ["-D", f"minigrad_has_engine={int(found)}", "-D", f"minigrad_code={code()}"]
         environment = {**os.environ, "MINIGRAD_BOOK_LANGUAGE": lang}
         running.append(
             subprocess.Popen([*command, str(source), str(target / lang)], env=environment)

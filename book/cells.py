@@ -91,19 +91,24 @@ class Try(SphinxDirective):
 
 def visit(self: Any, node: Cell) -> None:
     """Open the element; the script reads the program from its attribute."""
-    has_engine = self.config.minigrad_has_engine
+    has_engine = int(self.config.minigrad_has_engine)
     kind = "minigrad-cell" if has_engine else "div"
     program = escape(node["program"], quote=True)
     chapter = f' data-chapter="{escape(node["chapter"])}"' if "chapter" in node else ""
-    self.body.append(f'<{kind} class="mg-cell"{chapter} data-program="{program}">')
+    self.body.append(f'<{kind} class="mg-try"{chapter} data-program="{program}">')
 
 
 def depart(self: Any, node: Cell) -> None:
     """Close it, with the sentence for those who cannot run it here."""
-    has_engine = self.config.minigrad_has_engine
+    has_engine = int(self.config.minigrad_has_engine)
     said = escape(WORDS[self.config.language]["plain"])
     self.body.append(f'<p class="mg-plain">{said}</p>')
     self.body.append("</minigrad-cell>" if has_engine else "</div>")
+
+
+def tell(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Let templates know whether there is an engine: then there is the playground, too."""
+    context["has_engine"] = bool(int(app.config.minigrad_has_engine))
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -111,4 +116,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_node(Cell, html=(visit, depart))
     app.add_directive("try", Try)
     app.add_config_value("minigrad_has_engine", False, "env")
+    app.add_config_value("minigrad_code", "", "env")  # another one, and every page is made anew
+    app.connect("html-page-context", tell)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -43,6 +43,7 @@ myst_url_schemes = {"http": None, "https": None, "mailto": None, "site": "{{path
 
 html_theme = "furo"
 html_title = "minigrad"
+html_favicon = "static/icon.svg"
 html_static_path = ["static"]
 templates_path = ["templates"]
 html_css_files = ["drawings.css", "book.css"]

@@ -38,9 +38,12 @@ SECTIONS = (
     Section({"en": "Learn", "es": "Aprender"}, ("course/*", "labs", "doctor")),
     Section({"en": "See and run", "es": "Ver y ejecutar"}, ("engine", "seeing", "playground",
         "training", "compiler", "scaling", "examples/*")),
-    Section({"en": "How to", "es": "Cómo"}, ("howto/*",)),
-    Section({"en": "Reference", "es": "Referencia"}, ("api/*", "ops", "faults", "command_line",
-        "commands", "performance", "performance_tables", "reliability")),
+    Section({"en": "How to", "es": "Cómo"}, ("howto/notebook", "howto/microgpt",
+        "howto/students", "howto/lecture", "howto/custom_ops", "howto/nan", "howto/speed",
+        "howto/leave")),
+    Section({"en": "Reference", "es": "Referencia"}, ("api/values",
+        "api/derivatives", "api/networks", "api/compiler", "api/pictures", "api/errors", "ops",
+        "faults", "command_line", "commands", "performance", "performance_tables", "reliability")),
     Section({"en": "Design", "es": "Diseño"}, ("design", "design/*", "contributing", "changelog")),
 )  # fmt: skip
 

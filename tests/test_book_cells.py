@@ -29,7 +29,7 @@ def test_without_an_engine_it_is_a_code_block_with_a_sentence(tmp_path):
 def test_with_an_engine_the_script_finds_the_program(tmp_path):
     text = '```{try}\nprint("<&>")\n```'
     html, _ = page(text, tmp_path, minigrad_has_engine=True, language="es")
-    (program,) = re.findall(r'<minigrad-cell class="mg-cell" data-program="([^"]*)">', html)
+    (program,) = re.findall(r'<minigrad-cell class="mg-try" data-program="([^"]*)">', html)
     assert unescape(program) == 'print("<&>")\n'
     assert "pégalo en un Python" in html  # for those without scripts
 

@@ -239,5 +239,5 @@ def test_without_scripts_pictures_and_programs_are_there(window, site):
     shown = window(java_script_enabled=False)
     shown.page.goto((site / "en" / "index.html").as_uri())
     assert shown.page.locator("minigrad-player svg").first.is_visible()
-    assert "a.grad" in shown.page.locator(".mg-cell").first.text_content()
-    assert shown.page.locator(".mg-cell button").count() == 0
+    assert "a.grad" in shown.page.locator(".mg-try").first.text_content()
+    assert shown.page.locator(".mg-try button").count() == 0

@@ -217,7 +217,7 @@ def code_of(fence):
     """The program of a fence without comments and texts, which are translated, too."""
     if fence.language not in ("python", "pycon", "{try}"):
         return "" if fence.language in ("text", "diff") else len(fence.text.splitlines())
-    lines = fence.text.replace(', lang="es"', "").splitlines()
+    lines = re.sub(r', lang="es"|(?<=\()"es"', "", fence.text).splitlines()
     if any(line.startswith(">>> ") for line in lines):
         lines = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
     try:
