@@ -25,6 +25,7 @@ WORDS = {
     "en": {
         "plain": "To run it, paste it into a Python with minigrad.",
         "run": "Run",
+        "check": "Check",
         "stop": "Stop",
         "again": "As it was",
         "program": "A program to change and run",
@@ -40,6 +41,7 @@ WORDS = {
     "es": {
         "plain": "Para ejecutarlo, pégalo en un Python con minigrad.",
         "run": "Ejecutar",
+        "check": "Comprobar",
         "stop": "Detener",
         "again": "Como estaba",
         "program": "Un programa para cambiar y ejecutar",
@@ -92,7 +94,8 @@ def visit(self: Any, node: Cell) -> None:
     has_engine = int(self.config.minigrad_has_engine)
     kind = "minigrad-cell" if has_engine else "div"
     program = escape(node["program"], quote=True)
-    self.body.append(f'<{kind} class="mg-try" data-program="{program}">')
+    chapter = f' data-chapter="{escape(node["chapter"])}"' if "chapter" in node else ""
+    self.body.append(f'<{kind} class="mg-try"{chapter} data-program="{program}">')
 
 
 def depart(self: Any, node: Cell) -> None:

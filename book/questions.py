@@ -11,8 +11,9 @@
     :::
 
 With colons, and not in a code fence, so that a code host shows the text as text. A question's body
-is its answer. An exercise names the chapter for `minigrad lab check`, which the page then shows; a
-paragraph that begins with “Hint:” (“Pista:”) is folded, with all that follows it.
+is its answer. An exercise names the chapter for `minigrad lab check`, which the page shows;
+a paragraph that begins with “Hint:” (“Pista:”) is folded, with all that follows it. Where there is
+an engine, the learner's file is in the page as well, folded, and is graded there.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from minigrad.lab.chapters import Chapter, find
+
+from .cells import Cell
+
 WORDS = {
     "en": {
         "predict": "Predict first",
@@ -30,6 +35,7 @@ WORDS = {
         "exercise": "Exercise",
         "hint": "A hint",
         "check": "When you are done:",
+        "here": "Or do it here",
     },
     "es": {
         "predict": "Predice primero",
@@ -37,6 +43,7 @@ WORDS = {
         "exercise": "Ejercicio",
         "hint": "Una pista",
         "check": "Cuando hayas terminado:",
+        "here": "O hazlo aquí",
     },
 }
 HINTS = ("Hint:", "Pista:")
@@ -119,7 +126,22 @@ class Exercise(Question):
         if hint:
             without_word(hint[0])
             box += self.folded("hint", *hint)
+        chapter = find(name)
+        if chapter is not None and self.config.minigrad_has_engine and runs_in_a_page(chapter):
+            box += self.folded("here", cell_of(chapter, self.config.language))
         return [box]
+
+
+def runs_in_a_page(chapter: Chapter) -> bool:
+    """Whether a browser can grade it: there is no NumPy in it, hence no compiler."""
+    return "minigrad.compile(" not in chapter.probe.read_text(encoding="utf-8")
+
+
+def cell_of(chapter: Chapter, lang: str) -> Cell:
+    """Return the learner's file, to write in and to have graded in the page."""
+    text = chapter.starter(lang)
+    block = nodes.literal_block(text, text, language="python")
+    return Cell("", block, program=text, chapter=str(chapter.number))
 
 
 def visit(self: Any, node: Folded) -> None:

@@ -208,6 +208,28 @@ def test_a_cell_runs_and_can_be_changed(window, base, site):
 
 
 @pytest.mark.browser
+def test_an_exercise_is_graded_in_its_page(window, base, site):
+    if not (site / "engine.js").is_file():
+        absent("the playground is not built; run: python playground/build.py")
+    shown = window()
+    shown.page.goto(f"{base}es/course/01-derivative.html")
+    shown.page.locator("summary", has_text="O hazlo aquí").click()
+    cell = shown.page.locator("minigrad-cell[data-chapter='1']")
+    output = "minigrad-cell[data-chapter='1'] .mg-output"
+    begun = cell.locator("textarea").input_value()
+    for line, told in (
+        ("return (f(x + h) - f(x - h)) / h", "Pista: De `x - h` a `x + h` el camino no es h"),
+        ("return (f(x + h) - f(x - h)) / (2 * h)", "Capítulo 1: resuelto."),
+    ):
+        written = begun.replace("raise NotImplementedError  # te toca", line)
+        cell.locator("textarea").fill(written)
+        cell.locator("button.is-main").click()
+        shown.expect(output).to_contain_text(told, timeout=START)
+    shown.page.goto(f"{base}es/course/12-compiler.html")  # which needs NumPy
+    assert shown.page.locator("minigrad-cell[data-chapter]").count() == 0
+
+
+@pytest.mark.browser
 def test_the_search_finds_something(window, base):
     shown = window()
     shown.page.goto(f"{base}en/search.html?q=softplus")

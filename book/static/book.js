@@ -8,6 +8,7 @@
   const words = globalThis.MINIGRAD_WORDS?.[lang] ?? globalThis.MINIGRAD_WORDS?.en ?? {};
   const say = (key, fields = {}) => (words[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => fields[name]);
   const SECONDS = 20;
+  const ROWS = 30; // of an editor, which scrolls
 
   // ---- themes ------------------------------------------------------------------------------------
 
@@ -50,23 +51,29 @@
       if (this.go) return;
       this.classList.add("is-live");
       this.block = this.querySelector("div, pre");
-      this.go = make("button", { type: "button", className: "is-main", textContent: `▶ ${say("run")}`, onclick: () => this.run() });
+      this.go = make("button", { type: "button", className: "is-main", textContent: `▶ ${say(this.dataset.chapter ? "check" : "run")}`, onclick: () => this.run() });
       this.stop = make("button", { type: "button", textContent: say("stop"), hidden: true, onclick: () => this.halt() });
       this.again = make("button", { type: "button", textContent: say("again"), hidden: true, onclick: () => this.reset() });
       this.status = make("span", { className: "mg-status" });
       this.status.setAttribute("role", "status");
       this.output = make("pre", { className: "mg-output", hidden: true });
       this.append(make("div", { className: "mg-bar" }, this.go, this.stop, this.again, this.status), this.output);
+      if (this.dataset.chapter) this.edit(); // there is something to write, before there is something to run
     }
 
     get program() {
       return this.editor?.value ?? this.dataset.program;
     }
 
+    get request() { // an exercise is graded, any other program runs
+      const { chapter } = this.dataset;
+      return chapter ? { kind: "chapter-check", chapter } : { kind: "session" };
+    }
+
     edit() {
       if (this.editor) return;
       const lines = this.dataset.program.split("\n").length;
-      this.editor = make("textarea", { value: this.dataset.program.trimEnd(), rows: lines, spellcheck: false, onkeydown: (event) => this.key(event) });
+      this.editor = make("textarea", { value: this.dataset.program.trimEnd(), rows: Math.min(lines, ROWS), spellcheck: false, onkeydown: (event) => this.key(event) });
       this.editor.setAttribute("aria-label", say("program"));
       this.block.hidden = true;
       this.block.after(this.editor);
@@ -78,6 +85,7 @@
       this.editor = null;
       this.block.hidden = false;
       this.again.hidden = this.output.hidden = true;
+      if (this.dataset.chapter) this.edit();
       this.go.focus();
     }
 
@@ -99,7 +107,7 @@
       state = (what) => { this.status.textContent = said[what] ? say(said[what]) : ""; };
       state("loading");
       try {
-        this.show(await (await load()).ask({ kind: "session", lang, text: this.program }, SECONDS));
+        this.show(await (await load()).ask({ ...this.request, lang, text: this.program }, SECONDS));
       } catch (error) {
         this.show({ error: error.message });
       } finally {

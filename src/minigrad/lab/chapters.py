@@ -137,6 +137,7 @@ _ROWS = (
     Chapter("14-many-machines", ("engines/shards.py",), ("all_reduce",)),
 )  # fmt: skip
 CHAPTERS: dict[str, Chapter] = {chapter.name: chapter for chapter in _ROWS}
+BY_NUMBER: dict[str, Chapter] = {str(chapter.number): chapter for chapter in _ROWS}
 
 
 def find(name: str) -> Chapter | None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import MinigradError
 from ..expression_words import worded
-from . import doctor, exercise, expression, gallery, labs, picture, python, training
+from . import chapters, doctor, exercise, expression, gallery, labs, picture, python, training
 from .fields import FIELDS
 from .freeing import release
 from .request import Request, RequestError, read_request
@@ -46,6 +46,7 @@ KINDS: dict[str, Callable[[Request], Answer]] = {
     "labs": labs.listed,
     "lab": labs.opened,
     "lab-check": labs.checked,
+    "chapter-check": chapters.checked,
 }
 # What is about an expression, and runs nothing but that language: all that a server answers.
 SAFE = frozenset({"expression", "check", "export"})

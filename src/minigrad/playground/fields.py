@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import expressions
 from ..calculus.faults import FAULTS
+from ..lab.chapters import BY_NUMBER
 from ..lab.labs import LABS, PAGES
 from ..lab.workspace import STATES
 from .exercise import LEVELS
@@ -94,6 +95,7 @@ FIELDS: dict[str, dict[str, Field]] = {
         "seed": Whole(least=0, most=SEED, default=0),
     },
     "labs": _WAY,
+    "chapter-check": {**_WAY, "chapter": Choice(known=BY_NUMBER), "text": Text()},
     "lab": {**_LAB, **_WAY},
     "lab-check": {**_LAB, **_WAY, "text": Text(), "seen": Named(of=Named(of=_Seen()), default={})},
 }  # fmt: skip
