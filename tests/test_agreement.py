@@ -31,8 +31,8 @@ import minigrad
 from minigrad import Value
 from minigrad.compiler.passes import grad as reverse
 
-# On the pure engine a quarter will do: the programs are the same, and NumPy runs them in both.
-PROGRAMS, LOTS = (800, 8) if minigrad.engine() == "native" else (200, 2)
+# On the pure engine half will do: the programs are the same, and NumPy runs them in both.
+PROGRAMS, LOTS = (400, 4) if minigrad.engine() == "native" else (200, 2)
 
 
 @pytest.mark.parametrize("lot", range(LOTS))
