@@ -98,7 +98,7 @@ class Player(SphinxDirective):
             name = f"player-{self.env.new_serialno('player') + 1}"
             made = element(root, self.config.language, is_full="full" in given, id=name, **options)
         except Exception as error:  # whatever it is, the page and the line should be told
-            raise self.error(f"{{player}}: {type(error).__name__}: {error}") from error
+            raise self.error(f"{{player}}: {error}") from error
         return [nodes.raw("", f'<div class="mg-player">{made}</div>', format="html")]
 
 

@@ -71,4 +71,4 @@ def test_in_a_page(tmp_path):
 def test_a_mistake_names_the_page_and_the_line(tmp_path):
     _, warned = page("```{player}\na*; a=3\n```", tmp_path)
     assert "index.md:3" in warned
-    assert "ExpressionError" in warned
+    assert "{player}: the expression ends where a number or a name is expected" in warned
