@@ -98,7 +98,8 @@ class Player(SphinxDirective):
             name = f"player-{self.env.new_serialno('player') + 1}"
             made = element(root, self.config.language, is_full="full" in given, id=name, **options)
         except Exception as error:  # whatever it is, the page and the line should be told
-            raise self.error(f"{{player}}: {error}") from error
+            kind = "" if isinstance(error, ExpressionError) else f"{type(error).__name__}: "
+            raise self.error(f"{{player}}: {kind}{error}") from error
         return [nodes.raw("", f'<div class="mg-player">{made}</div>', format="html")]
 
 
