@@ -21,15 +21,6 @@ from .pages import ROOT
 
 ENGINE = "engine.js"
 PLAYGROUND = "playground.html"
-FILES = (
-    "worker.js",
-    "minigrad.json.gz",
-    "pyodide/pyodide.mjs",
-    "pyodide/pyodide.asm.mjs",
-    "pyodide/pyodide.asm.wasm",
-    "pyodide/python_stdlib.zip",
-    "pyodide/pyodide-lock.json",
-)
 
 
 def _playground() -> ModuleType:
@@ -61,7 +52,7 @@ def colours() -> str:
 
 def engine_script(folder: Path) -> str:
     """Return the class Engine of the playground, with the files that it starts Python from."""
-    files = {name: _packed((folder / name).read_bytes()) for name in FILES}
+    files = {name: _packed((folder / name).read_bytes()) for name in _playground().FILES}
     engine = (folder / "engine.js").read_text(encoding="utf-8")
     return f"""(() => {{
 const packed = {json.dumps(files)};

@@ -9,10 +9,10 @@ import json
 import re
 from pathlib import Path
 
-__all__ = ["folder", "single"]
+__all__ = ["FILES", "folder", "single"]
 
 _SITE = Path(__file__).with_name("site")
-_FILES = (
+FILES = (
     "worker.js",
     "minigrad.json.gz",
     "pyodide/pyodide.mjs",
@@ -54,7 +54,7 @@ def single() -> str:
     Its policy allows the scripts and styles that are in it, by their hashes, and no address at all.
     """
     site = folder()
-    files = {name: _packed((site / name).read_bytes()) for name in _FILES}
+    files = {name: _packed((site / name).read_bytes()) for name in FILES}
     style = "".join((site / name).read_text("utf-8") for name in ("play.css", "dark.css"))
     # No text of a script may end the element that holds it.
     code = _OPENER + (site / "app.bundle.js").read_text("utf-8").replace("</script", "<\\/script")

@@ -30,6 +30,7 @@ app = typer.Typer(
     help="Break a small engine on purpose, see what happens, repair it; a course's exercises.",
 )
 
+Force = Annotated[bool, typer.Option("--force", help="Into a folder that is not empty.")]
 Folder = Annotated[
     Path | None,
     typer.Argument(
@@ -86,9 +87,7 @@ def _break(
         Path | None, typer.Argument(help="to make; by default lab- and the name")
     ] = None,
     lang: Language = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Into a folder that is not empty.")
-    ] = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a folder with an engine of your own to break, a probe to run, and a question."""
@@ -116,9 +115,7 @@ def _start(
         Path | None, typer.Argument(help="to make; by default chapter- and the number")
     ] = None,
     lang: Language = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Into a folder that is not empty.")
-    ] = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a folder with the exercise of a chapter: an engine with a part for you to write."""

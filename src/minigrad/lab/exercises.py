@@ -20,7 +20,7 @@ from .chapters import CHAPTERS, Chapter, find
 from .grading import STATES, Grade, grade
 from .labs import LANGUAGES
 from .phrases import say
-from .workspace import BYTES, SECONDS, TASK, LabError, checked_language, write_and_keep
+from .workspace import BYTES, SECONDS, TASK, LabError, Restored, checked_language, write_and_keep
 from .workspace import MEMORY as MEMORY_OF_A_LAB
 
 MEMORY = ".chapter.json"
@@ -108,14 +108,6 @@ def solution(folder: str | Path | None = None, *, lang: str | None = None) -> So
         return Solution(memory.chapter, lang, None)
     write_and_keep(target / "solution.py", memory.chapter.solution(lang))
     return Solution(memory.chapter, lang, target / "solution.py")
-
-
-class Restored(NamedTuple):
-    """What `reset` did."""
-
-    folder: Path
-    kept: Path | None  # the learner's own file, if they had changed it
-    lang: str
 
 
 def reset(folder: str | Path | None = None, *, lang: str | None = None) -> Restored:
