@@ -250,6 +250,7 @@ def test_what_only_the_script_has_stays(tmp_path):
 @pytest.mark.parametrize("name", ["engine.py", "micrograd/engine.py"])
 def test_an_engine_beside_the_script_is_replaced(tmp_path, name):
     (tmp_path / "micrograd").mkdir()
+    (tmp_path / "micrograd" / "__init__.py").touch()  # else one that is installed comes before it
     written(tmp_path, ENGINE, name)
     module = name.removesuffix(".py").replace("/", ".")
     path = written(tmp_path, f"from {module} import Value, math\n{USE}print(Value.__module__)\n")

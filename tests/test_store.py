@@ -317,6 +317,7 @@ def test_writers_that_are_killed_leave_whole_files(folder, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")  # says JAX
 def test_a_forked_process_goes_on(folder):
     store.keep(KEY, CONTENT)
     child = os.fork()
