@@ -150,6 +150,39 @@ def test_the_tables_of_the_page_about_scaling_are_up_to_date(generate):
     assert page == generate.scaling(), "run: python docs/generate.py"
 
 
+def test_figures_in_a_text_are_those_of_the_benches(generate):
+    for path, text in generate.texts().items():
+        assert path.read_text(encoding="utf-8") == text, (
+            f"{path.name}: run: python docs/generate.py"
+        )
+
+
+def test_every_case_that_was_measured_is_on_the_page_of_tables(generate):
+    page = (ROOT / "docs" / "performance_tables.md").read_text(encoding="utf-8")
+    assert generate.figures("compiled.json")["cases"].keys() <= generate.tables.placed(page)
+
+
+def test_nobody_types_what_was_measured(generate):
+    # Speeds and sizes stand beside what they were measured as, and are written by generate.py. The
+    # course is left out, whose numbers are part of what it explains.
+    typed = {
+        name_of(p): generate.typed(p.read_text("utf-8"))
+        for p in DOCUMENTS
+        if "course" not in p.parts
+    }
+    assert {name: found for name, found in typed.items() if found} == {
+        "docs/performance_tables.md": ["20 ms"],  # how the bench is set up, and the same here:
+        "docs/scaling.md": ["12.3 s", "0.8 s", "11.3 s", "20.8 s", "29.8 s", "0.9 s", "50 ms"],
+    }
+
+
+def test_a_figure_that_somebody_has_typed_is_noticed(generate):
+    text = (
+        "It is 38 × as fast: 94.1 ns. `9 s`\n\n```text\n3 ms\n```\n<!-- =a date -->2 s<!-- = -->"
+    )
+    assert generate.typed(text) == ["38 ×", "94.1 ns"]
+
+
 def test_the_drawings_are_up_to_date(generate):
     for name, text in generate.drawings().items():
         drawn = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")
