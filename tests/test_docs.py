@@ -177,9 +177,7 @@ def test_nobody_types_what_was_measured(generate):
 
 
 def test_a_figure_that_somebody_has_typed_is_noticed(generate):
-    text = (
-        "It is 38 × as fast: 94.1 ns. `9 s`\n\n```text\n3 ms\n```\n<!-- =a date -->2 s<!-- = -->"
-    )
+    text = "It is 38 × as fast: 94.1 ns. `9 s`\n\n```text\n3 ms\n```\n<!-- =a date -->2 s<!-- = -->"
     assert generate.typed(text) == ["38 ×", "94.1 ns"]
 
 
@@ -270,6 +268,13 @@ def test_a_translation_has_the_structure_of_its_page(path):
     page = path.with_name(path.name.replace(".es.md", ".md"))
     for ours, theirs in zip(structure(path), structure(page), strict=True):
         assert ours == theirs
+
+
+def test_the_start_page_the_course_and_the_how_tos_are_translated():
+    pages = [ROOT / "docs" / name for name in ("index.md", "labs.md", "performance.md")]
+    pages += [p for folder in ("course", "howto") for p in (ROOT / "docs" / folder).glob("*.md")]
+    ours = {path for path in pages if not path.name.endswith(".es.md")}
+    assert ours == {path.with_name(path.name.replace(".es.md", ".md")) for path in TRANSLATED}
 
 
 def test_a_translation_that_went_astray_is_noticed(tmp_path):
