@@ -805,7 +805,7 @@ def main():
             results[AGAIN] = measure_again(2 if options.quick else 5, status.update)
     (print_markdown if options.markdown else print_tables)(results)
     if options.json:
-        from eager import here
+        from setting import here
 
         Path(options.json).write_text(json.dumps({**here(), "cases": results}, indent=1))
     if options.chart:

@@ -11,11 +11,9 @@ Peers come from bench/requirements.txt; one that is not installed is reported as
 from __future__ import annotations
 
 import argparse
-import datetime
 import gc
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -282,13 +280,6 @@ def claims(results):
             yield f"{workload}: bytes per node, {name} <= {limit}", f"{size:.0f}", size <= limit
 
 
-def here():
-    """When and where this is measured."""
-    machine = f"{platform.platform()}, {os.cpu_count()} cores"
-    today = datetime.date.today().isoformat()
-    return {"date": today, "machine": machine, "python": platform.python_version()}
-
-
 def print_tables(results):
     from rich.console import Console
     from rich.table import Table
@@ -340,6 +331,8 @@ def main():
         results = measure(options.workloads, options.rounds, status.update)
     (print_markdown if options.markdown else print_tables)(results)
     if options.json:
+        from setting import here
+
         Path(options.json).write_text(json.dumps({**here(), "cases": results}, indent=1))
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 COURSE = Path(__file__).resolve().parent / "course"
 _FENCE = re.compile(
-    r"^(?:<!-- needs [\w ]+ -->\n)?```(\w+|\{\w+\})\n(.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(<!-- needs [\w ]+ -->\n)?```(\w+|\{\w+\})\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _BOX = re.compile(r"^:::\{(\w+)\} (.*)\n((?:.*\n)*?):::$", re.MULTILINE)
 WORDS = {
@@ -39,8 +39,10 @@ def notebook(text: str, lang: str = "en") -> dict[str, Any]:
     at = 0
     for fence in _FENCE.finditer(text):
         _prose(cells, text[at : fence.start()], lang)
-        for program in _programs(fence[1], fence[2]):
+        for program in _programs(fence[2], fence[3]):
             cells.append(_cell("code", program, len(cells)))
+            if fence[1]:  # where PyTorch or JAX is missing, the cells after it run all the same
+                cells[-1]["metadata"] = {"tags": ["raises-exception"]}
         at = fence.end()
     _prose(cells, text[at:], lang)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
