@@ -189,6 +189,16 @@ def test_the_pages_are_the_same_in_both_languages(chapter):
     assert re.search(r"^```\{player\}|^!\[", english, re.M)
 
 
+@pytest.mark.parametrize("page", sorted(COURSE.glob("*.md")), ids=lambda page: page.name)
+def test_what_is_typed_has_no_empty_line_inside_a_block(page):
+    """It would end the block: in a session, a reader types the page line by line."""
+    for kind, text in FENCE.findall(page.read_text("utf-8")):
+        if kind == "pycon":
+            assert not re.search(r"^\.\.\. *$", text, re.M)
+        elif kind == "python":
+            assert not re.search(r"\n\n+ ", text)
+
+
 @pytest.mark.parametrize("ending", ["", ".es"])
 def test_the_index_has_every_chapter_by_its_title(ending):
     listed = re.findall(
