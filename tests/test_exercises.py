@@ -336,6 +336,10 @@ def test_every_chapter_is_a_notebook(notebooks, tmp_path):
                 ast.parse(program)
             assert ">>>" not in program
         assert not any(":::" in text or "```" in text for text in prose)
+        for target in re.findall(r"\]\(([^)]+)\)", "\n".join(prose)):
+            where, _, name = target.partition("attachment:")
+            held = [cell.get("attachments", {}).get(name) for cell in cells]
+            assert any(held) if name else (tmp_path / where).exists() or where.endswith(".ipynb")
         # Nothing is lost: what one types on the page is in a cell.
         for kind, text in FENCE.findall(page.read_text("utf-8")):
             if kind in ("pycon", "python"):
