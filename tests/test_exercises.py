@@ -19,6 +19,7 @@ from minigrad.lab.chapters import CHAPTERS, YOUR_TURN, find
 from minigrad.lab.grading import grade
 from minigrad.lab.labs import LANGUAGES
 from minigrad.lab.measuring import measure
+from minigrad.lab.phrases import PHRASES
 from minigrad.lab.spanish import number_in
 
 COURSE = Path(__file__).parent.parent / "docs" / "course"
@@ -74,6 +75,43 @@ def test_the_solution_is_one_and_the_start_is_none(chapter, lang):
     else:
         assert begun.state == "wrong"
     assert chapter.starter(lang) != chapter.solution(lang)
+
+
+@pytest.mark.parametrize(
+    ("number", "answer", "kind", "told"),
+    [
+        (2, ["out = Value(self.data * other.data, (self, other))"], "None", "has no attribute"),
+        (4, ["o.grad = 1.0\nn.grad = 1 - o**2"], "Value", "not 'Value'"),
+        (6, ["reversed(sorted_below(self))"], "NameError", "'sorted_below' is not defined"),
+        (1, ["return slope(f, x, h)"], "RecursionError", "maximum recursion depth"),
+        (9, ["return self.exp()", "out = self.exp()\nout._backward = out._backward()\nreturn out"],
+         "NoneCalled", "not callable"),
+    ],
+)  # fmt: skip
+def test_what_raises_in_any_chapter_gets_a_hint_of_its_own(number, answer, kind, told):
+    chapter = find(str(number))
+    answers = [part + "\n" for part in answer]
+    for lang in LANGUAGES:
+        found = graded(chapter, written(chapter.starter(), answers), lang)
+        assert (found.state, found.mistake) == ("wrong", "")
+        assert found.hint == PHRASES[lang][f"hint {kind}"]
+    assert told in found.problem
+
+
+def test_a_name_that_an_exercise_asks_for_and_does_not_find_is_told():
+    renamed = find("1").solution().replace("def slope", "def Slope")
+    assert graded(find("1"), renamed).problem == (
+        "there is no `slope` in engine.py, and the exercise asks for it."
+    )
+
+
+def test_only_who_has_solved_the_last_exercise_is_told_that_it_was_the_last():
+    last = ALL[-1]
+    assert graded(last, last.solution()).lines[1] == "That was the last exercise of the course."
+    assert "minigrad lab check 14" in graded(last, last.starter()).lines[1]
+    wrong = written(last.starter(), ["return [0.0 for _ in shards[0][0]]"])
+    assert "minigrad lab next 14" in graded(last, wrong).lines[1]
+    assert "minigrad lab reset 14" in graded(last, "def").lines[1]
 
 
 def test_every_chapter_has_its_answers_and_its_page():
@@ -149,6 +187,16 @@ def test_the_pages_are_the_same_in_both_languages(chapter):
     assert "\n:::{predict} " in english
     assert re.search(r"^\$ minigrad doctor |^>>> .*diagnose\(Value\)", english, re.M)
     assert re.search(r"^```\{player\}|^!\[", english, re.M)
+
+
+@pytest.mark.parametrize("page", sorted(COURSE.glob("*.md")), ids=lambda page: page.name)
+def test_what_is_typed_has_no_empty_line_inside_a_block(page):
+    """It would end the block: in a session, a reader types the page line by line."""
+    for kind, text in FENCE.findall(page.read_text("utf-8")):
+        if kind == "pycon":
+            assert not re.search(r"^\.\.\. *$", text, re.M)
+        elif kind == "python":
+            assert not re.search(r"\n\n+ ", text)
 
 
 @pytest.mark.parametrize("ending", ["", ".es"])
@@ -288,6 +336,10 @@ def test_every_chapter_is_a_notebook(notebooks, tmp_path):
                 ast.parse(program)
             assert ">>>" not in program
         assert not any(":::" in text or "```" in text for text in prose)
+        for target in re.findall(r"\]\(([^)]+)\)", "\n".join(prose)):
+            where, _, name = target.partition("attachment:")
+            held = [cell.get("attachments", {}).get(name) for cell in cells]
+            assert any(held) if name else (tmp_path / where).exists() or where.endswith(".ipynb")
         # Nothing is lost: what one types on the page is in a cell.
         for kind, text in FENCE.findall(page.read_text("utf-8")):
             if kind in ("pycon", "python"):
