@@ -72,6 +72,15 @@ PACKAGE: Rows = {
     "train": "write minigrad.fit(model, xs, ys)",
     "draw": "write minigrad.draw_dot(v)",
     "Linear Sequential": "there are minigrad.nn.Layer and minigrad.nn.MLP",
+    "ln": "write minigrad.log(x)",
+    "log10 log2": "write minigrad.log(x) / math.log(10)",
+    "pow": "write v**2",
+    "max min": "the larger of two is minigrad.maximum(a, b), of a list max(xs)",
+    "randn rand zeros ones": "a Value is one float; several are a list, "
+    "[Value(random.gauss(0, 1)) for _ in range(n)]",
+    "seed manual_seed random": "numbers are drawn by Python's random.seed(1), or MLP(…, seed=1)",
+    "load": "write model.load(path)",
+    "Trainer": "write minigrad.fit(model, xs, ys)",
 }
 NN: Rows = {
     "Linear": 'write Layer(nin, nout, activation="linear")',
@@ -89,6 +98,17 @@ LOSS: Rows = {
     "bce BCELoss BCE": "write binary_cross_entropy",
     "nll NLLLoss CrossEntropyLoss": "write cross_entropy",
     "mean_squared_error": "write mse",
+    "mae l1": "write minigrad.mean([abs(p - t) for p, t in zip(predictions, targets)])",
+    "softmax log_softmax sigmoid": "it is minigrad.softmax, minigrad.log_softmax, minigrad.sigmoid",
+}
+COMPILED: Rows = {
+    "backward": "call it on what it returns: f(x).backward()",
+    "gradient gradients": "write f.grad(x)",
+    "hessian": "write minigrad.hessian(output, [a, b]), or f.hvp((x, y), (1.0, 0.0))",
+}
+PICTURE: Rows = {
+    "show display plot": "a notebook shows it as the last line of a cell; "
+    "minigrad.save(v, path) writes it",
 }
 
 
@@ -173,6 +193,20 @@ def explained(example: str, **instead: str) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def require_arguments(function: Any, args: Iterable[Any], call: str) -> None:
+    """Raise if a function that somebody gave cannot be called with what they gave beside it."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions written in C do not tell
+        return
+    try:
+        signature.bind(*args)
+    except TypeError as error:
+        raise TypeError(
+            f"{call}: f cannot be called with these ({error}); give one for each of its arguments."
+        ) from None
 
 
 def _how(
