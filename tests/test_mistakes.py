@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from decimal import Decimal
 from fractions import Fraction
@@ -99,6 +102,7 @@ LEARNER = [
     ("gradcheck(f)", TypeError, "write gradcheck(lambda a, b: a * b, [2.0, 3.0])"),
     ("minigrad.Vaule(2.0)", AttributeError, "did you mean Value?"),
     ("minigrad.MLP(2, [1])", AttributeError, "did you mean minigrad.nn.MLP?"),
+    ("nn.MPL(2, [1])", AttributeError, "did you mean MLP?"),
     ("minigrad.drawdot(a)", AttributeError, "did you mean draw_dot?"),
     ("minigrad.train(model)", AttributeError, "write minigrad.fit(model, xs, ys)"),
     ('setattr(a, "data", "3")', TypeError, "float(text)"),
@@ -417,6 +421,21 @@ def test_a_block_without_brackets(mode):
         mode,
     ):
         pass
+
+
+def test_a_name_is_guessed_once():
+    """The interpreter guesses from what an error says of its object, when nobody catches it."""
+    program = "import minigrad; minigrad.gradchek"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=60,
+    )
+    assert done.stderr.lower().count("did you mean") == 1
+    assert done.stderr.rstrip().endswith("did you mean gradcheck?")
 
 
 def test_a_scope_without_a_name():

@@ -340,7 +340,8 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(parameters, lr)
-        betas = tuple([_number("betas", beta) for beta in as_list(betas, "Adam(betas)")])
+        numbers: Any = [_number("betas", beta) for beta in as_list(betas, "Adam(betas)")]
+        betas = tuple(numbers)
         eps, weight_decay = _number("eps", eps), _number("weight_decay", weight_decay)
         in_range = len(betas) == 2 and all(0.0 <= beta < 1.0 for beta in betas)
         _require("betas", betas, in_range, "two numbers in [0, 1)")

@@ -155,13 +155,16 @@ def refuse_name(module: str, name: str, known: Iterable[str], rows: Rows) -> NoR
     # `from minigrad import MLP` drops the words of an AttributeError and makes its own error.
     if dis.opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM":
         raise ImportError(f"cannot import {name!r} from {module!r}: {_ended(remedy)}", name=module)
-    raise AttributeError(f"{said}: {_ended(remedy)}")
+    # With another object than the module: Python would guess a name as well, and say it once more.
+    raise AttributeError(f"{said}: {_ended(remedy)}", name=name, obj=None)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """Ask for the nearest of the known names, "nn.MLP" say, by its last part, whatever its case."""
     by_last = {each.rpartition(".")[2].lower(): each for each in known}
-    found = get_close_matches(name.lower(), by_last, 1, 0.75)
+    letters = sorted(name.lower())
+    swapped = [each for each in by_last if sorted(each) == letters]  # MPL is far from MLP otherwise
+    found = swapped or get_close_matches(name.lower(), by_last, 1, 0.75)
     return f"did you mean {by_last[found[0]]}?" if found else ""
 
 
