@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..core.elsewhere import explained
 from ..core.modes import in_strict
 from ..core.observers import refuse_in_trace
 from ..core.parameters import (
@@ -343,6 +344,7 @@ class _Turn:
         optimizer._turn = None
 
 
+@explained("train_step(loss, optimizer)")
 def train_step(
     loss: Callable[..., Any],
     optimizer: Optimizer,

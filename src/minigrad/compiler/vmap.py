@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ..core.elsewhere import explained
 from ..core.observers import refuse_in_trace
 from .arguments.structure import Flat
 from .batches import BatchGradients, Blocks, Given, Lanes, Progress, block_size
@@ -131,6 +132,10 @@ def _progress(
         yield lambda done: bar.update(task, completed=done)
 
 
+@explained(
+    "vmap(f)",
+    in_axes="arrays are cut along their first axis, and all else is shared, so leave it out",
+)
 def vmap(
     function: Callable[..., Any], *, backend: str = "auto", audit: bool | str | None = None
 ) -> Batched:

@@ -22,7 +22,7 @@ from ..maths import floats as ieee
 from . import codes
 from . import cython_shim as cython
 from .blocks import open_blocks
-from .coerce import as_float, as_list, refuse_label
+from .coerce import as_float, as_list, is_number, refuse_label
 from .copying import copy_of, deep_copy_of, reduced
 from .elsewhere import names_of
 from .flow import grad_apart, set_grad_apart
@@ -515,6 +515,10 @@ def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
         raise TypeError(
             f"{what}: got the text {nodes[:40]!r} for operands; a label is given by its name: "
             f"Value(…, label={nodes[:40]!r})."
+        )
+    if is_number(nodes):
+        raise TypeError(
+            f"{what}: got a second number; a Value holds one: for several, [Value(x) for x in xs]."
         )
     operands = tuple(as_list(nodes, what))
     for operand in operands:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import cython_shim as cython
-from .coerce import as_list
+from .coerce import as_float, as_list
 from .flow import is_flowing
 from .node import Node
 from .observers import refuse_in_trace
@@ -50,7 +50,14 @@ def _checked(values: Any, what: str) -> Any:
 def as_numbers(numbers: Any, count: int, what: str) -> array[float]:
     """Return the numbers as an array, one for each of `count` Values."""
     fits = isinstance(numbers, array) and numbers.typecode == "d"
-    found: array[float] = numbers if fits else array("d", numbers)
+    if fits:
+        found: array[float] = numbers
+    else:
+        numbers = as_list(numbers, f"{what}(…, numbers)")
+        try:
+            found = array("d", numbers)
+        except TypeError:  # which does not say what to write instead
+            found = array("d", [as_float(x, f"{what}(…, numbers)") for x in numbers])
     if len(found) != count:
         raise ValueError(f"{what}: {count} Values but {len(found)} numbers; give one for each.")
     return found

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ..calculus.steps import check_root
 from ..core.display import Text, code, in_hosts_colours, picture
+from ..core.elsewhere import explained
 from ..core.graph import edges, topological_order
 from ..scalar import ABILITIES, Value
 from . import saving
@@ -69,6 +70,7 @@ __all__ = [
 ]
 
 
+@explained("draw_dot(o, rankdir='TB')")
 def draw_dot(
     root: Value,
     format: str = "svg",  # noqa: A002 - the lessons' name
@@ -236,6 +238,8 @@ def to_html(
     `limit`, `fold`, `open` and the options are those of `play`. A file that is there already is
     overwritten only with `force`.
     """
+    if isinstance(root, (str, os.PathLike)):
+        raise TypeError('to_html(root, path): got a path first; write to_html(o, "page.html").')
     saving.refuse_to_overwrite(path, force)  # before the work is done
     player = Player(root, rankdir, "to_html", limit=limit, fold=fold, open=open, **options)
     player.save(path, force=force)
