@@ -636,6 +636,22 @@ def test_what_only_looks_like_an_idiom(name, spelled):
     assert name not in {box.name for box in folding.boxes.values()}
 
 
+@pytest.mark.parametrize(
+    "negative",
+    [
+        lambda x: -x,
+        lambda x: x * -1,
+        lambda x: Value(-1.0, label="w") * x,
+        lambda x: x * Value(-1.0) * x,
+    ],
+)
+def test_a_negative_leaf_beside_a_softmax_is_no_loss(negative):
+    xs = numbers(5)
+    total = shares(xs)[1].sqrt() + negative(xs[0])
+    folding, _ = folded(topological_order(total), LIMIT)
+    assert {box.name for box in folding.boxes.values()} == {"softmax"}
+
+
 def lstm(steps):
     p = numbers(12)
     h = c = Value(0.0)
