@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from . import compiled, eager
+from . import compiled_tables, eager
 
 _PLACE = re.compile(r"(<!-- (eager|compiled)((?: [^>]*)?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -47,6 +47,6 @@ def _eager(cases: dict[str, Any], _: list[str]) -> list[str]:
 
 def _compiled(cases: dict[str, Any], names: list[str]) -> list[str]:
     """Write the tables of some cases; without names, that of what must hold."""
-    every = [*compiled.tables(cases)]
+    every = compiled_tables.tables(cases)
     wanted = [t for t in every if t[0].partition(":")[0] in names] if names else every[-1:]
     return [_table(*table) for table in wanted]
