@@ -14,6 +14,7 @@ typedef struct {
     PyObject *value;
     PyTypeObject *array, *floating, *integer; /* NumPy's */
     PyObject *writebacks, *flush;             /* a list, and what empties it */
+    const long long *writes; /* counts what may have been written into nodes */
 } World;
 extern World world;
 

@@ -36,6 +36,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *objects[OBJECTS];
     int kind, pause;
+    long long writes; /* in `world`, when the captured nodes were read */
     Py_buffer values;
     Slots guards;
     long parameters, count, adjoints, inputs, result;
@@ -174,12 +175,18 @@ static int is_free(PyObject *locked)
     return found == Py_False;
 }
 
-/* Write the numbers of a call into the buffer; whether its arguments have the structure of before. */
-static int fill_in(const Repeat *repeat, PyObject *args, PyObject *kwargs, Fill *fill)
+/* Write the numbers of a call into the buffer; whether its arguments have the structure of before.
+
+   Nodes lie all over the memory, and reading thousands of them takes half as long as a run. As long
+   as no number was written into any node, their numbers lie there still: a run does not write to its
+   inputs, and who else fills this buffer fills it from the same nodes. */
+static int fill_in(Repeat *repeat, PyObject *args, PyObject *kwargs, Fill *fill)
 {
     PyObject *captured = repeat->objects[CAPTURED];
-    for (long k = 0; k < repeat->parameters; k++)
-        fill->x[k] = number_of(PyTuple_GET_ITEM(captured, k));
+    if (repeat->writes != *world.writes)
+        for (long k = 0; k < repeat->parameters; k++)
+            fill->x[k] = number_of(PyTuple_GET_ITEM(captured, k));
+    repeat->writes = *world.writes;
     Py_ssize_t at = refill_tree(fill, args, repeat->objects[ARGS], repeat->parameters);
     if (at >= 0 && kwargs)
         at = refill_tree(fill, kwargs, repeat->objects[KWARGS], at);
@@ -497,6 +504,7 @@ PyObject *make_repeat(PyObject *module, PyObject *arguments, PyObject *names)
     PyObject **x = repeat ? repeat->objects : NULL, *values, *guards, *places;
     if (!repeat)
         return NULL;
+    repeat->writes = -1;
     const int is_told = PyArg_ParseTupleAndKeywords(
         arguments, names, "OOOOOOOOOOOOOOOOO!iOOlllllO!:repeat", words, &x[ARGS], &x[KWARGS],
         &x[WAYS], &x[THINGS], &x[CONTENTS], &x[SPACES], &x[WORDS], &x[MEANT], &x[MISSING],
