@@ -123,6 +123,43 @@ def test_a_number_that_was_written_is_read_again(writer):
     assert f(2.0).data == f.value_and_grad(2.0)[0] == 2 * number + 1.5
 
 
+class Base:
+    power = 2
+
+
+class Settings(Base):
+    scale = 3.0
+
+
+@pytest.fixture
+def settings():
+    yield Settings
+    Settings.scale, Base.power = 3.0, 2
+    if "power" in vars(Settings):
+        del Settings.power
+
+
+CHANGES = {
+    "an attribute": (lambda: setattr(Settings, "scale", 5.0), 5.0 * 16.0),
+    "one of a base": (lambda: setattr(Base, "power", 3), 3.0 * 64.0),
+    "one that hides that": (lambda: setattr(Settings, "power", 1), 3.0 * 4.0),
+    "one that does not matter": (lambda: setattr(Settings, "other", 1), 3.0 * 16.0),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_class_that_was_changed_is_noticed(what, settings):
+    change, wanted = CHANGES[what]
+    f = ready(lambda x: settings.scale * x**settings.power, 2.0)
+    for _ in range(3):
+        assert f(4.0).data == f.value_and_grad(4.0)[0] == 48.0
+    change()
+    for _ in range(3):
+        assert f(4.0).data == f.value_and_grad(4.0)[0] == wanted
+    if minigrad.engine() == "native":
+        assert is_repeated(f, lambda: f(4.0))
+
+
 def test_values_among_the_arguments_and_behind_the_function():
     w, b = Value(3.0), Value(0.5)
     f = ready(lambda x, rows: w * x * rows[0]["k"] + b, Value(1.0), [{"k": 2.0}])
