@@ -71,6 +71,95 @@ def test_they_are_counted():
     assert f.cache_info().calls == before.calls + 10
 
 
+class Sly(np.float64):
+    """A number that calls the function while it is asked for itself."""
+
+    def __float__(self):
+        self.call()
+        return 6.0
+
+
+def sly(call):
+    number = Sly(6.0)
+    number.call = call
+    return number
+
+
+def _by_an_optimiser(w, f):
+    w.grad = -3.0
+    minigrad.optim.SGD([w], lr=1.0).step()
+
+
+def _by_a_training_step(w, f):
+    minigrad.train_step(lambda x: -w * x, minigrad.optim.SGD([w], lr=3.0))(1.0)
+
+
+WRITERS = {
+    "data": lambda w, f: setattr(w, "data", 6.0),
+    "set_data": lambda w, f: minigrad.set_data([w], [6.0]),
+    "__init__": lambda w, f: w.__init__(6.0),
+    "what copies do": lambda w, f: w._set_state(Value(6.0)._state()),
+    "an optimiser": _by_an_optimiser,
+    "a training step": _by_a_training_step,
+    "a number that calls": lambda w, f: setattr(w, "data", sly(lambda: f(2.0))),
+    "one that calls when made": lambda w, f: w.__init__(sly(lambda: f.value_and_grad(2.0))),
+    "nothing": lambda w, f: None,
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_number_that_was_written_is_read_again(writer):
+    w, other = Value(3.0), Value(0.5)
+    f = ready(lambda x: w * x + other, 1.0)
+    assert f(2.0).data == 6.5  # whatever the calls read now, it is 3.0
+    assert f.value_and_grad(2.0)[0] == 6.5
+    WRITERS[writer](w, f)
+    number = 3.0 if writer == "nothing" else 6.0
+    value, grads = f.value_and_grad(2.0)
+    assert value == 2 * number + 0.5
+    assert grads.args == (number,)
+    assert f(2.0).data == 2 * number + 0.5
+    other.data = 1.5
+    assert f(2.0).data == f.value_and_grad(2.0)[0] == 2 * number + 1.5
+
+
+class Base:
+    power = 2
+
+
+class Settings(Base):
+    scale = 3.0
+
+
+@pytest.fixture
+def settings():
+    yield Settings
+    Settings.scale, Base.power = 3.0, 2
+    if "power" in vars(Settings):
+        del Settings.power
+
+
+CHANGES = {
+    "an attribute": (lambda: setattr(Settings, "scale", 5.0), 5.0 * 16.0),
+    "one of a base": (lambda: setattr(Base, "power", 3), 3.0 * 64.0),
+    "one that hides that": (lambda: setattr(Settings, "power", 1), 3.0 * 4.0),
+    "one that does not matter": (lambda: setattr(Settings, "other", 1), 3.0 * 16.0),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_class_that_was_changed_is_noticed(what, settings):
+    change, wanted = CHANGES[what]
+    f = ready(lambda x: settings.scale * x**settings.power, 2.0)
+    for _ in range(3):
+        assert f(4.0).data == f.value_and_grad(4.0)[0] == 48.0
+    change()
+    for _ in range(3):
+        assert f(4.0).data == f.value_and_grad(4.0)[0] == wanted
+    if minigrad.engine() == "native":
+        assert is_repeated(f, lambda: f(4.0))
+
+
 def test_values_among_the_arguments_and_behind_the_function():
     w, b = Value(3.0), Value(0.5)
     f = ready(lambda x, rows: w * x * rows[0]["k"] + b, Value(1.0), [{"k": 2.0}])

@@ -88,6 +88,7 @@ class Value(Node):
         else:
             source = None
             self._data = as_float(data, "Value(data)")
+        clock.writes += 1  # it may be called on a Value that is there
         self._grad = 0.0
         self._a = self._b = None
         self._da = self._db = 0.0

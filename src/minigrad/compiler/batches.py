@@ -10,6 +10,7 @@ leave to them: rows that take another way, and numbers that are not finite.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from queue import SimpleQueue
@@ -107,7 +108,8 @@ def _row(arg: Any, at: int = 0) -> Any:
     """What the function gets of an argument for one row."""
     if not isinstance(arg, np.ndarray):
         return arg
-    if isinstance(arg, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # which takes longer to import than many a trace
+    if masked is not None and isinstance(arg, masked.MaskedArray):
         raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
     if arg.dtype.kind not in "fiu":
         raise TypeError(f"vmap: got an array of {arg.dtype}; give numbers.")

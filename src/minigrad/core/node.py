@@ -54,13 +54,18 @@ own_texts: dict[str, Callable[[Any], str]] = {}
 @cython.final
 @cython.cclass
 class Clock:
-    """Counts the beginnings and ends of calls of modules, and of `scope` blocks."""
+    """Counts the beginnings and ends of calls of modules, and of `scope` blocks.
 
-    __slots__ = ("count", "stamp")
+    And how often a number may have been written into a node that was there already: who has read
+    numbers, as native/vm/repeat.c, need not read them again as long as it is the same.
+    """
+
+    __slots__ = ("count", "stamp", "writes")
 
     def __init__(self) -> None:
         self.count = 0
         self.stamp = 0  # the count as a part of tags
+        self.writes = 0
         self.tick()
 
     def tick(self) -> int:
@@ -70,7 +75,7 @@ class Clock:
         return self.count
 
 
-clock = Clock()
+clock = _clock = Clock()  # the latter with its type in C, for this module
 
 
 @cython.final
@@ -216,6 +221,7 @@ class Node:
         if open_blocks:
             refuse_in_trace("assigns v.data")
         self._data = as_float(number, "v.data = …")
+        _clock.writes += 1
 
     @property
     def grad(self) -> float:
@@ -481,7 +487,9 @@ class Node:
     def _set_state(self, state: tuple[Any, ...]) -> None:
         """Make a new node what another one was."""
         name, numbers, extra, self._a, self._b, operands, prev = state
-        self._data, self._grad, self._da, self._db, self._mark = numbers
+        data, self._grad, self._da, self._db, self._mark = numbers
+        self._data = data
+        _clock.writes += 1
         self._tag = OPS[name].code
         if extra is not None:
             extras = self._get_extras() if operands or prev is not None else self._get_notes()

@@ -36,8 +36,10 @@ typedef struct {
     PyObject_HEAD
     PyObject *objects[OBJECTS];
     int kind, pause;
+    long long writes; /* in `world`, when the captured nodes were read */
     Py_buffer values;
     Slots guards;
+    Versions versions; /* of the classes among THINGS */
     long parameters, count, adjoints, inputs, result;
     long *places, place_count; /* FUSED: of the arguments that are Values; GRADIENT: of wholes */
     Py_ssize_t slots[SLOTS];   /* GRADIENT: where the object has its fields */
@@ -164,7 +166,7 @@ static int is_like_before(const Repeat *repeat)
 {
     PyObject *const *x = repeat->objects;
     return first_new_meaning(x[SPACES], x[WORDS], x[MEANT], x[MISSING], 0) < 0
-           && first_other(x[WAYS], x[THINGS], x[CONTENTS], 0) < 0;
+           && first_other(x[WAYS], x[THINGS], x[CONTENTS], 0, &repeat->versions) < 0;
 }
 
 static int is_free(PyObject *locked)
@@ -174,12 +176,18 @@ static int is_free(PyObject *locked)
     return found == Py_False;
 }
 
-/* Write the numbers of a call into the buffer; whether its arguments have the structure of before. */
-static int fill_in(const Repeat *repeat, PyObject *args, PyObject *kwargs, Fill *fill)
+/* Write the numbers of a call into the buffer; whether its arguments have the structure of before.
+
+   Nodes lie all over the memory, and reading thousands of them takes half as long as a run. As long
+   as no number was written into any node, their numbers lie there still: a run does not write to its
+   inputs, and who else fills this buffer fills it from the same nodes. */
+static int fill_in(Repeat *repeat, PyObject *args, PyObject *kwargs, Fill *fill)
 {
     PyObject *captured = repeat->objects[CAPTURED];
-    for (long k = 0; k < repeat->parameters; k++)
-        fill->x[k] = number_of(PyTuple_GET_ITEM(captured, k));
+    if (repeat->writes != *world.writes)
+        for (long k = 0; k < repeat->parameters; k++)
+            fill->x[k] = number_of(PyTuple_GET_ITEM(captured, k));
+    repeat->writes = *world.writes;
     Py_ssize_t at = refill_tree(fill, args, repeat->objects[ARGS], repeat->parameters);
     if (at >= 0 && kwargs)
         at = refill_tree(fill, kwargs, repeat->objects[KWARGS], at);
@@ -414,6 +422,7 @@ static void repeat_free(PyObject *self)
     release_slots(&repeat->guards);
     PyBuffer_Release(&repeat->values);
     free(repeat->places);
+    free(repeat->versions.known);
     for (int k = 0; k < OBJECTS; k++)
         Py_XDECREF(repeat->objects[k]);
     type->tp_free(self);
@@ -466,6 +475,13 @@ static int take_places(Repeat *repeat, PyObject *places)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+static int make_versions(Repeat *repeat)
+{
+    repeat->versions.count = PyBytes_GET_SIZE(repeat->objects[WAYS]);
+    repeat->versions.known = calloc(repeat->versions.count + 1, sizeof(unsigned));
+    return repeat->versions.known ? 0 : (PyErr_NoMemory(), -1);
+}
+
 /* Where instances of a class have its slots. */
 static int find_slots(Repeat *repeat)
 {
@@ -497,6 +513,7 @@ PyObject *make_repeat(PyObject *module, PyObject *arguments, PyObject *names)
     PyObject **x = repeat ? repeat->objects : NULL, *values, *guards, *places;
     if (!repeat)
         return NULL;
+    repeat->writes = -1;
     const int is_told = PyArg_ParseTupleAndKeywords(
         arguments, names, "OOOOOOOOOOOOOOOOO!iOOlllllO!:repeat", words, &x[ARGS], &x[KWARGS],
         &x[WAYS], &x[THINGS], &x[CONTENTS], &x[SPACES], &x[WORDS], &x[MEANT], &x[MISSING],
@@ -506,6 +523,7 @@ PyObject *make_repeat(PyObject *module, PyObject *arguments, PyObject *names)
     for (int k = 0; k < OBJECTS; k++)
         Py_XINCREF(x[k]);
     if (!is_told || take_places(repeat, places) || check(repeat)
+        || make_versions(repeat)
         || get_values((Machine *)x[MACHINE], values, &repeat->values)
         || get_guards(guards, &repeat->guards, ((Machine *)x[MACHINE])->plan.size)
         || (repeat->kind == GRADIENT && find_slots(repeat))) {
