@@ -49,7 +49,7 @@ from .batches import Feed, Given, Lanes, blocks_of
 from .callables import Made, check_optimizer
 from .dispatch import Args, Kwargs, Uncompiled
 from .function import Compiled, told_step
-from .machine import GuardFailed, Machine
+from .machine import GuardFailed, Machine, NotFinite
 from .passes.widen import Rows
 from .specialization import Purpose, Specialization
 from .tracing.unchanged import first_changed
@@ -187,8 +187,9 @@ class TrainStep(Made):
             rows = Rows(size, given.arguments, carries=blocks > 1)
             turn = self._ready(spec, rows)
             feed = Feed(given, rows, spec.program.parameters, 1.0 / given.count)
-            # A row that takes another way is found by lanes, which know what to say about it.
-            with suppress(GuardFailed):
+            # A row that takes another way is found by lanes, which know what to say about it. They
+            # also look at the guards of all rows before an exact program, without guards, runs.
+            with suppress(GuardFailed, NotFinite):
                 return self._taken(spec, turn, lambda: _through(turn, feed, flat, blocks))
         lanes = Lanes(spec, given, with_grad=True)
         lanes.run(self.compiled.__name__, flat, None, None)

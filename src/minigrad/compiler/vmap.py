@@ -22,7 +22,7 @@ from .arguments.structure import Flat
 from .batches import BatchGradients, Blocks, Given, Lanes, Progress, block_size
 from .callables import Made
 from .function import Compiled
-from .machine import GuardFailed
+from .machine import GuardFailed, NotFinite
 from .specialization import Specialization
 
 _LONG = 2_000_000  # rows times instructions / 100 from which on a progress bar is shown
@@ -104,8 +104,9 @@ class Batched(Made):
         size = block_size(spec, given)
         if size:
             blocks = Blocks(spec, given, with_grad)
-            # A row that takes another way is found by lanes, which know what to say about it.
-            with suppress(GuardFailed):
+            # A row that takes another way is found by lanes, which know what to say about it. They
+            # also look at the guards of all rows before an exact program, without guards, runs.
+            with suppress(GuardFailed, NotFinite):
                 blocks.run(size, flat, threads, bar)
                 return blocks.results(), blocks.gradients() if with_grad else None
         lanes = Lanes(spec, given, with_grad)

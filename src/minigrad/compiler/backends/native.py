@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...core.native_or_pure import native_machine
-from ..ir.program import Program
+from ..ir.program import NOT_FINITE, Program
 from .encode import Bytecode, encode
 from .numpy import Array, Batch, Commit, Failed, Guards, Inputs, fresh
 
@@ -113,7 +113,8 @@ class Prepared:
         workers = threads or os.cpu_count() or 1
         with closing(spread(work, len(starts), workers)) as results:
             for piece, failed in enumerate(results):
-                found = found or failed
+                if found is None or (failed is not None and found[0] == NOT_FINITE):
+                    found = failed or found  # what is not finite counts if no guard has failed
                 if progress is not None:
                     progress(min(starts[piece] + together, count))
         total = np.zeros(len(chosen))

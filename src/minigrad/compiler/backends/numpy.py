@@ -329,7 +329,7 @@ class Prepared:
     def batch(self, values: Array, rows: Batch) -> tuple[Array, Failed]:
         """Run rows of data, many at once."""
         chosen = np.asarray(rows.sums, dtype=np.int64)
-        totals = np.zeros(len(chosen))
+        totals, found = np.zeros(len(chosen)), None
         for start in range(0, rows.size, _BLOCK):
             stop = min(start + _BLOCK, rows.size)
             block = np.repeat(values[:, None], stop - start, axis=1)
@@ -340,8 +340,9 @@ class Prepared:
             failed = rows.guards.failed(block) if rows.guards is not None else None
             if failed is not None:
                 return totals, (failed[0], start + failed[1])
-            if not self._is_finite(block):
-                return totals, (NOT_FINITE, start)
+            if found is not None or not self._is_finite(block):
+                found = NOT_FINITE, start  # the guards of all other rows are looked at all the same
+                continue
             for slot, column in rows.outputs:
                 part = column[start:stop]
                 width = 1 if column.ndim == 1 else column.shape[1]
@@ -350,7 +351,7 @@ class Prepared:
                 totals += block[chosen].sum(axis=1)
             if rows.progress is not None:
                 rows.progress(stop)
-        return totals, None
+        return totals, found
 
 
 def available() -> bool:

@@ -264,11 +264,13 @@ static int rows_are_finite(const Machine *machine, const Job *job)
     return 1;
 }
 
-/* 0 if all went well, -1 with a fault, or 1 with a guard that failed and its row. */
+/* 0 if all went well, -1 with a fault, or 1 with a guard that failed and its row. Rows behind one that
+   is not finite still have their guards looked at: the exact program, which runs next, has none. */
 static int run_job(const Machine *machine, const Job *job, const double *values, double *block,
                    double *scratch, Fault *fault, long *guard, long *row)
 {
     const long lanes = job->lanes;
+    int all_finite = 1;
     for (long s = 0; s < machine->plan.size; s++)
         for (long e = 0; e < lanes; e++)
             block[s * lanes + e] = values[s];
@@ -285,13 +287,12 @@ static int run_job(const Machine *machine, const Job *job, const double *values,
                 *row += e;
                 return 1;
             }
-        if (!rows_are_finite(machine, job)) {
-            *guard = NOT_FINITE;
-            return 1;
-        }
-        read_lanes(job, block, *row, rows);
+        all_finite = all_finite && rows_are_finite(machine, job);
+        if (all_finite)
+            read_lanes(job, block, *row, rows);
     }
-    return 0;
+    *guard = NOT_FINITE;
+    return !all_finite;
 }
 
 /* Everything is at hand: allocate, and run without the global lock. */
