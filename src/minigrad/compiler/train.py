@@ -69,6 +69,11 @@ class TrainStep(Made):
     ) -> None:
         check_optimizer(optimizer)
         self.function: Callable[..., Any] = loss
+        if isinstance(loss, Batched) and loss.single:
+            raise TypeError(
+                "train_step(vmap(loss, dtype='float32'), …): parameters are trained in float64. "
+                "Give vmap(loss)."
+            )
         self._has_rows = isinstance(loss, Batched)  # what it is given are arrays, rows of examples
         one = loss.compiled if isinstance(loss, Batched) else loss
         if isinstance(one, Compiled):

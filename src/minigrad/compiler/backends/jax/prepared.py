@@ -84,7 +84,7 @@ class Prepared(host.Prepared):
 
     def batch(self, values: Array, rows: Batch) -> tuple[Array, Failed]:
         """Run rows in chunks that fit the device; the next is sent while one is computed."""
-        count, columns, outputs, sums, guards, _, progress = rows
+        count, columns, outputs, sums, guards, _, progress, _ = rows
         if self._derivative.what != "gradient":
             return self._each(values, columns, outputs)
         size = max(1, min(count, _CHUNK // max(1, self._forward.size)))
