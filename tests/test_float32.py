@@ -9,6 +9,7 @@ import pickle
 import random
 
 import pytest
+from blocks import in_blocks, in_lanes
 from hypothesis import example, given
 from hypothesis import strategies as st
 from precise import DEFINITION
@@ -337,6 +338,30 @@ def test_threads_change_nothing(backend):
     assert (one[0] == many[0]).all()
     assert all((a == b).all() for a, b in zip(one[1], many[1], strict=True))
     assert one[1].totals.tolist() == many[1].totals.tolist()
+
+
+@pytest.mark.parametrize("count", [16, 70])
+def test_blocks_compute_in_float64_from_what_is_given_in_float32(count, backend):
+    model = minigrad.nn.MLP(6, [9, 2], activation="tanh", seed=1)
+
+    def function(x, scale):
+        first, second = model(list(x))
+        return first * second * scale
+
+    given = single(np.random.default_rng(1).normal(size=(count, 6))), 2.0
+    right, slopes = vmap(function, backend=backend).value_and_grad(*given)
+    fast = vmap(function, dtype="float32", backend=backend)
+    with in_blocks(16):
+        values, grads = fast.value_and_grad(*given)
+    with in_lanes():
+        others = fast.value_and_grad(*given)
+    assert values.dtype == grads[0].dtype == grads.totals.dtype == single
+    assert values.tolist() == near(right, rel=UNIT * 1.001)
+    assert grads[0].ravel().tolist() == near(slopes[0].ravel(), rel=UNIT * 1.001, abs=1e-12)
+    assert grads[1] == near(slopes[1], rel=UNIT * 1.001)
+    assert grads.totals.tolist() == near(slopes.totals, rel=UNIT * 1.001, abs=1e-11)
+    assert values.tolist() == near(others[0], abs=100 * UNIT)
+    assert grads.totals.tolist() == near(others[1].totals, abs=1e4 * UNIT)
 
 
 # ---- ways, indices, whole numbers ----------------------------------------------------------------

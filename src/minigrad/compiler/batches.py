@@ -23,7 +23,7 @@ from ..scalar import Value
 from .arguments.structure import Flat, flatten
 from .backends.native import spread
 from .backends.numpy import Batch
-from .ir.program import NOT_FINITE
+from .ir.program import NOT_FINITE, Program
 from .machine import GuardFailed, Machine, NotFinite
 from .passes.widen import Rows
 from .reuse import empty
@@ -295,12 +295,10 @@ def blocks_of(own: int, count: int) -> tuple[int, int]:
 def block_size(spec: Specialization, given: Given) -> int:
     """How many rows to run at once by a program of their own; 0 if lanes are the better choice.
 
-    Exact programs, which are slow anyhow, are for lanes, and so are float32 and a back end that
-    makes matrix products of rows by itself.
+    Exact programs, which are slow anyhow, are for lanes, and so is a back end that makes matrix
+    products of rows by itself.
     """
-    if spec.is_exact or given.single or given.count < _FEWEST:
-        return 0
-    if getattr(spec.backend, "batches_products", False):
+    if spec.is_exact or given.count < _FEWEST or getattr(spec.backend, "batches_products", False):
         return 0
     if not spec.program.inputs - sum(width for width, differs in given.arguments if differs):
         return 0  # there is nothing to share but numbers that are known
@@ -346,12 +344,12 @@ class Feed:
             numbers = table[part]
             if there < size:
                 numbers = np.concatenate([numbers, np.repeat(numbers[-1:], size - there, axis=0)])
-            inputs.append((slot, np.ascontiguousarray(numbers).reshape(-1)))
+            inputs.append((slot, np.ascontiguousarray(numbers, dtype=np.float64).reshape(-1)))
         return part, inputs
 
 
 class Blocks(_Columns):
-    """A run of a program that was made for a block of rows."""
+    """A run of a program that was made for a block of rows: in float64, whatever comes out."""
 
     def run(self, size: int, flat: Flat, threads: int | None, progress: Progress) -> None:
         """Run; raises `GuardFailed` whichever row it is that takes another way."""
@@ -376,28 +374,33 @@ class Blocks(_Columns):
                 finally:
                     buffers.put(values)
 
+            all_totals = self.totals.astype(np.float64)
             with closing(spread(work, count, workers)) as found:
                 for number, totals in enumerate(found):
-                    self.totals += totals
+                    all_totals += totals
                     if progress is not None:
                         progress(min((number + 1) * size, given.count))
+            with np.errstate(over="ignore"):
+                self.totals = all_totals.astype(given.dtype)
 
     def _block(self, machine: Machine, values: Any, feed: Feed, number: int) -> Any:
         """Run a block; return its part of the totals."""
-        program, size = machine.program, feed.rows.count
         part, inputs = feed.block(number)
         machine.step_on(values, inputs)
+        with np.errstate(over="ignore"):  # of what rounds to inf
+            return self._read(machine.program, feed.rows, values, part)
+
+    def _read(self, program: Program, rows: Rows, values: Any, part: slice) -> Any:
+        """Copy results and derivatives of a block; return its part of the totals."""
         there = part.stop - part.start
-        places = np.array(program.results[1:], dtype=np.int64).reshape(-1, size)
+        places = np.array(program.results[1:], dtype=np.int64).reshape(-1, rows.count)
         for column, slots in zip(self.outputs, places, strict=True):
             column[part] = values[slots[:there]]
         if not self.with_grad:
             return 0.0
         first, shared = program.adjoints, []
-        starts = feed.rows.starts(program.parameters)
-        for start, slopes, (width, _) in zip(
-            starts, self.slopes, feed.rows.arguments, strict=False
-        ):
+        starts = rows.starts(program.parameters)
+        for start, slopes, (width, _) in zip(starts, self.slopes, rows.arguments, strict=False):
             at = first + start
             if isinstance(slopes, slice):
                 shared.append(values[at : at + width])

@@ -163,8 +163,7 @@ def vmap(
 ) -> Batched:
     """Return the function for many rows: arrays in, arrays out.
 
-    NumPy arrays have a row for each call, everything else serves all of them. `dtype="float32"`
-    computes in float32, in half of the time: what is given is rounded to it, results and
-    derivatives are float32 arrays.
+    NumPy arrays have a row for each call, everything else serves all of them. `dtype="float32"` is
+    quicker: what is given is rounded to it, results and derivatives are float32 arrays.
     """
     return Batched(function, backend, audit, dtype)
