@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 KERNEL, WHOLE, EAGER = "minigrad, kernel", "minigrad, whole call", "minigrad eager"
-TWO_CORES = "minigrad, two cores"
+TWO_CORES, FLOAT32 = "minigrad, two cores", "minigrad, float32"
 LOOP = "minigrad, backward()"
 ARRAYS = "NumPy, whole arrays"
 C, FAST_C = "C by hand", "C by hand, -ffast-math"
@@ -21,6 +21,7 @@ PEERS = {
     KERNEL: "ours.Kernel",
     WHOLE: "ours.Compiled",
     TWO_CORES: "ours.TwoCores",
+    FLOAT32: "ours.Float32",
     LOOP: "ours.Loop",
     C: "by_hand.C",
     FAST_C: "by_hand.FastC",
@@ -69,7 +70,7 @@ CASES = {
     "M128": Case("the same, a batch of 128", BATCH),
     "C": Case(
         "Black-Scholes and five derivatives, a million options, per option",
-        (WHOLE, TWO_CORES, C, FAST_C, NUMBA, NUMPY, ARRAYS, TORCH, JAX, EAGER),
+        (WHOLE, TWO_CORES, FLOAT32, C, FAST_C, NUMBA, NUMPY, ARRAYS, TORCH, JAX, EAGER),
         1_000_000,
         "ns",
     ),
@@ -142,6 +143,9 @@ def claims(results):
     for words, peer, bound in (("one core", WHOLE, 22), ("two cores", TWO_CORES, 12)):
         seconds = row("C", peer).get("min")
         yield at_most(f"C: ns per option, {words} <= {bound}", seconds and seconds * 1e9, bound)
+    yield at_most("C: float32 / float64, one core <= 0.6", ratio("C", FLOAT32, WHOLE), 0.6)
+    worst = row("C", FLOAT32).get("difference")
+    yield at_most("C: difference of float32, parts in a million <= 4", worst and worst * 1e6, 4)
     for peer in (*TENSORS, ARRAYS):
         yield at_least(f"C: {peer} / minigrad, one core > 1", ratio("C", peer, WHOLE), 1.0)
     for case in ("D wide", "D deep"):

@@ -225,7 +225,7 @@ static PyObject *repeated(Repeat *repeat, Calls *calls, PyObject *args, PyObject
         return NULL;
     if (run_once(machine, values) < 0)
         return NULL;
-    if (failed_guard(&repeat->guards, values, 1, 0) >= 0 || !is_finite(machine, values, 1)) {
+    if (failed_guard(&repeat->guards, values) >= 0 || !is_finite(machine, values, 1)) {
         repeat->pause = PAUSE;
         return NULL;
     }
