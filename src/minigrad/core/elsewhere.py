@@ -66,7 +66,8 @@ OPTIMIZER: Rows = {
     "param_groups": "write optimizer.parameters, and optimizer.lr",
 }
 PACKAGE: Rows = {
-    "Tensor tensor Variable Scalar": "a number is a Value(2.0), and lists of them are its tensors",
+    "Tensor tensor Variable Scalar array asarray": "a number is a Value(2.0), and lists "
+    "of them are its tensors",
     "jit": "write minigrad.compile",
     "backward": "write v.backward()",
     "train": "write minigrad.fit(model, xs, ys)",
@@ -81,6 +82,11 @@ PACKAGE: Rows = {
     "seed manual_seed random": "numbers are drawn by Python's random.seed(1), or MLP(…, seed=1)",
     "load": "write model.load(path)",
     "Trainer": "write minigrad.fit(model, xs, ys)",
+    "autograd": "write minigrad.grad(output, [a, b])",
+    "vjp": "write grad(output, [a, b]), or (v * gradient).backward()",
+    "jacfwd jacrev": "write jacobian([y, z], [a, b])",
+    "hvp": "a compiled function has it: minigrad.compile(f).hvp((x, y), (1.0, 0.0))",
+    "value_and_grad": "a compiled function has it: minigrad.compile(f).value_and_grad(x)",
 }
 NN: Rows = {
     "Linear": 'write Layer(nin, nout, activation="linear")',
@@ -99,7 +105,6 @@ LOSS: Rows = {
     "nll NLLLoss CrossEntropyLoss": "write cross_entropy",
     "mean_squared_error": "write mse",
     "mae l1": "write minigrad.mean([abs(p - t) for p, t in zip(predictions, targets)])",
-    "softmax log_softmax sigmoid": "it is minigrad.softmax, minigrad.log_softmax, minigrad.sigmoid",
 }
 COMPILED: Rows = {
     "backward": "call it on what it returns: f(x).backward()",
@@ -147,7 +152,7 @@ def _by_name(rows: Rows) -> dict[str, str]:
 
 def refuse_name(module: str, name: str, known: Iterable[str], rows: Rows) -> NoReturn:
     """Raise for a name that a module does not have; to be called by its `__getattr__` alone."""
-    remedy = _by_name(rows).get(name) or _nearest(name, known)
+    remedy = _by_name(rows).get(name) or _nearest(name, known) or _nearest(name, _all_names())
     said = f"module {module!r} has no attribute {name!r}"
     if name.startswith("__") or not remedy:
         raise AttributeError(said)
@@ -157,6 +162,14 @@ def refuse_name(module: str, name: str, known: Iterable[str], rows: Rows) -> NoR
         raise ImportError(f"cannot import {name!r} from {module!r}: {_ended(remedy)}", name=module)
     # With another object than the module: Python would guess a name as well, and say it once more.
     raise AttributeError(f"{said}: {_ended(remedy)}", name=name, obj=None)
+
+
+def _all_names() -> Iterator[str]:
+    """What minigrad has in all its rooms: people look for a loss among the networks."""
+    package: Any = sys.modules[__name__.partition(".")[0]]
+    yield from (f"{package.__name__}.{name}" for name in dir(package))
+    for room in (package.nn, package.optim, package.loss):
+        yield from (f"{room.__name__}.{name}" for name in dir(room))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
