@@ -92,8 +92,8 @@ def with_summary(text: str, figures: dict[str, Any]) -> str:
     rows.append("|---|" + "---:|" * len(cases))
     for words, peers in FRONT.items():
         cells = []
-        for case in cases.values():
-            times = (prose.said(1e6 * case["rows"][peer]["min"]) for peer in peers)
+        for case in cases:
+            times = (prose.said(1e6 * prose.number_of(figures, case, peer)) for peer in peers)
             cells.append(" / ".join(times))
         strong = "**" * words.startswith("**")
         rows.append(f"| {words} | {' | '.join(f'{strong}{cell}{strong}' for cell in cells)} |")

@@ -46,17 +46,20 @@ def _figure(place: str, files: dict[str, Any], lang: str) -> str:
         name, _, fact = place.partition(" ")
         return in_language(str(files[name][fact]), lang)
     name, case, row, other, key, unit = parts.groups()
-    number = _number(files[name], case, row, key or "min")
+    number = number_of(files[name], case, row, key or "min")
     if other:
-        number /= _number(files[name], case, other, key or "min")
+        number /= number_of(files[name], case, other, key or "min")
     return said(number * UNITS[unit] if unit else number, lang)
 
 
-def _number(figures: dict[str, Any], case: str, row: str, key: str) -> Any:
+def number_of(figures: dict[str, Any], case: str, row: str, key: str = "min") -> Any:
+    """Return what was measured, in seconds if it is a time."""
     found = figures["cases"][case]
     rows = found["rows"]
     if isinstance(rows, list):  # of a growing size
         rows = {"smallest": rows[0], "largest": rows[-1]}
+    if "missing" in rows[row]:
+        raise ValueError(f"{case}: {row} was not measured: {rows[row]['missing']}")
     number = rows[row][key]
     is_eager = "operations" in found and key in ("min", "median")
     return number / UNITS["ns"] if is_eager else number

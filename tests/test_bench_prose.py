@@ -16,7 +16,13 @@ FILES = {
         "date": "2026-01-02",
         "machine": "a processor, 2 cores",
         "cases": {
-            "A": {"rows": {"minigrad, kernel": {"min": 8e-6}, "C by hand": {"min": 1e-4}}},
+            "A": {
+                "rows": {
+                    "minigrad, kernel": {"min": 8e-6},
+                    "C by hand": {"min": 1e-4},
+                    "numba": {"missing": "no module"},
+                }
+            },
             "E": {"rows": [{"nodes": 7}, {"nodes": 2_500_000}]},
         },
     },
@@ -43,6 +49,11 @@ def test_a_figure_is_what_was_measured(place, english, spanish):
     assert prose.filled(text, FILES) == f"so <!-- ={place} -->{english}<!-- = --> it is"
     assert prose.filled(text, FILES, "es") == f"so <!-- ={place} -->{spanish}<!-- = --> it is"
     assert prose.without_figures(text) == "so  it is"
+
+
+def test_a_peer_that_is_not_installed_is_told():
+    with pytest.raises(ValueError, match="A: numba was not measured: no module"):
+        prose.filled("a <!-- =compiled A: numba; s -->1<!-- = -->", FILES)
 
 
 def test_a_line_does_not_begin_with_a_figure():
