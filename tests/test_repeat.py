@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import math
 import threading
 import weakref
 
@@ -11,6 +13,7 @@ import pytest
 
 import minigrad
 from minigrad import Value
+from minigrad.compiler.specialization import BY_ALL
 
 only_native = pytest.mark.skipif(minigrad.engine() == "pure", reason="all calls go the long way")
 SCALE = 2.0
@@ -59,6 +62,89 @@ def test_repeats_have_the_numbers_of_their_own_call():
         assert grads.args == (2.0 * y + 1.0, 2.0 * x)
         assert not grads.parameters
     assert called._operands == ()
+
+
+# ---- derivatives by the arguments are made when somebody asks for them ---------------------------
+
+
+def weighted(w, b):
+    return lambda x, rows, k: w * x * x * k + b * rows[0]["y"] + (x * rows[0]["y"]).sin()
+
+
+PLACE = (1.5, [{"y": -0.7}], 3)
+
+
+def slopes(w, b, x, rows, k):
+    y = rows[0]["y"]
+    by_x = 2 * w * x * k + math.cos(x * y) * y
+    return pytest.approx((by_x, b + math.cos(x * y) * x, w * x * x), rel=1e-14)
+
+
+def told(grads):
+    by_x, rows, by_k = grads.args
+    return by_x, rows[0]["y"], by_k
+
+
+def test_derivatives_by_arguments_are_those_of_their_call():
+    w, b = Value(2.0), Value(0.5)
+    f = minigrad.compile(weighted(w, b), audit=False)
+    first = told(f.grad(*PLACE))  # the long way
+    assert first == slopes(2.0, 0.5, *PLACE)
+    for _ in range(3):
+        f.grad(*PLACE)
+    others = [(x, [{"y": x / 3}], 3) for x in (0.3, -2.0)]
+    kept = [f.grad(*place) for place in (PLACE, *others)]
+    w.data = 7.0
+    later = f.grad(*PLACE)
+    w.data = 11.0
+    assert told(kept[0]) == first  # to the last bit
+    assert [told(grads) for grads in kept[1:]] == [slopes(2.0, 0.5, *place) for place in others]
+    assert told(later) == slopes(7.0, 0.5, *PLACE)
+    assert (later[w], later[b], len(later.numbers)) == (1.5 * 1.5 * 3, -0.7, 2)
+    assert later.args is later.args
+    assert told(f.grad(*PLACE)) == slopes(11.0, 0.5, *PLACE)
+
+
+@only_native
+def test_who_asks_once_gets_them_with_every_call():
+    w, b = Value(2.0), Value(0.5)
+    f = ready(weighted(w, b), *PLACE)
+    spec = f.dispatch.latest()
+    ran = []
+    made = spec.machine(BY_ALL)
+    made.adjoints_of = lambda inputs: (ran.append(inputs), type(made).adjoints_of(made, inputs))[1]
+    assert told(f.grad(*PLACE)) == slopes(2.0, 0.5, *PLACE)
+    assert len(ran) == 1
+    assert not is_repeated(f, lambda: f.grad(*PLACE))
+    grads = []
+    assert is_repeated(f, lambda: grads.append(f.grad(*PLACE)))
+    assert told(grads[0]) == slopes(2.0, 0.5, *PLACE)
+    assert len(ran) == 1
+
+
+def test_copies_have_them():
+    w, b = Value(2.0), Value(0.5)
+    f = ready(weighted(w, b), *PLACE)
+    grads, copied = f.grad(*PLACE), copy.deepcopy(f.grad(*PLACE))
+    assert told(copied) == told(grads) == slopes(2.0, 0.5, *PLACE)
+    assert list(copied.values()) == list(grads.values())
+
+
+def test_infinite_ones_are_what_the_long_way_says():
+    w, b = Value(2.0), Value(0.5)
+    f = ready(lambda x, n: b * w + b * minigrad.sqrt(x) * n, 1.0, 2.0)
+    value, grads = f.value_and_grad(0.0, 2.0)
+    assert value == 1.0
+    assert (grads[w], grads[b]) == (0.5, 2.0)
+    assert grads.args == (math.inf, 0.0)
+
+
+def test_whole_numbers_have_none_then_either():
+    w = Value(2.0)
+    f = ready(lambda rows, x, at: w * rows[at] * x, [1.0, 5.0], 3.0, 1)
+    grads = f.grad([2.0, 7.0], 4.0, 1)
+    assert grads.args == ([0.0, 8.0], 14.0, 0.0)
+    assert grads[w] == 28.0
 
 
 def test_they_are_counted():

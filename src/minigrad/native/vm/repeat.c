@@ -29,7 +29,7 @@ enum { LEAF, FUSED, GRADIENT }; /* what becomes of the numbers */
 /* The order of the names in `make_repeat`. */
 enum {
     ARGS, KWARGS, WAYS, THINGS, CONTENTS, SPACES, WORDS, MEANT, MISSING, BLOCKS, RUNNING, CAPTURED,
-    LOCKED, KEPT, MAKE, BY, MACHINE, OBJECTS
+    LOCKED, KEPT, MAKE, BY, ASKED, MACHINE, OBJECTS
 };
 
 typedef struct {
@@ -142,6 +142,16 @@ static PyObject *leaf(Repeat *repeat, double value)
 static PyObject *derivatives(const Repeat *repeat, const double *values)
 {
     const double *from = values + repeat->adjoints;
+    const PyObject *asked = repeat->objects[ASKED];
+    if (asked != Py_None) { /* by what is captured; what others are made of lies behind it */
+        const size_t own = repeat->parameters * sizeof(double);
+        PyObject *found = PyBytes_FromStringAndSize(NULL, own + repeat->inputs * sizeof(double));
+        if (found) {
+            memcpy(PyBytes_AS_STRING(found), from, own);
+            memcpy(PyBytes_AS_STRING(found) + own, values, repeat->inputs * sizeof(double));
+        }
+        return found;
+    }
     if (repeat->kind == GRADIENT) {
         PyObject *found = PyBytes_FromStringAndSize((const char *)from,
                                                     repeat->inputs * sizeof(double));
@@ -167,6 +177,12 @@ static int is_like_before(const Repeat *repeat)
     PyObject *const *x = repeat->objects;
     return first_new_meaning(x[SPACES], x[WORDS], x[MEANT], x[MISSING], 0) < 0
            && first_other(x[WAYS], x[THINGS], x[CONTENTS], 0, &repeat->versions) < 0;
+}
+
+/* Whether somebody wants what this repeat leaves out. */
+static int is_asked(PyObject *asked)
+{
+    return asked != Py_None && PyList_GET_SIZE(asked);
 }
 
 static int is_free(PyObject *locked)
@@ -209,7 +225,8 @@ static PyObject *repeated(Repeat *repeat, Calls *calls, PyObject *args, PyObject
     if (kwargs && !PyDict_GET_SIZE(kwargs))
         kwargs = NULL;
     if (calls->left <= 1 || PyDict_GET_SIZE(repeat->objects[BLOCKS])
-        || PyList_GET_SIZE(world.writebacks) || PySet_GET_SIZE(repeat->objects[RUNNING])
+        || PyList_GET_SIZE(world.writebacks) || is_asked(repeat->objects[ASKED])
+        || PySet_GET_SIZE(repeat->objects[RUNNING])
         || (repeat->objects[KWARGS] == Py_None) != !kwargs)
         return NULL;
     if (repeat->pause) {
@@ -449,6 +466,7 @@ static int check(Repeat *repeat)
                && PyList_CheckExact(x[SPACES]) && PyList_CheckExact(x[WORDS])
                && PyList_CheckExact(x[MEANT]) && PyBytes_CheckExact(x[WAYS])
                && PyDict_CheckExact(x[BLOCKS]) && PySet_CheckExact(x[RUNNING])
+               && (x[ASKED] == Py_None || PyList_CheckExact(x[ASKED]))
                && PyTuple_CheckExact(x[CAPTURED]) && world.node
                && PyTuple_GET_SIZE(x[CAPTURED]) == repeat->parameters;
     for (Py_ssize_t k = 0; fits && k < PyList_GET_SIZE(x[SPACES]); k++)
@@ -505,7 +523,7 @@ PyObject *make_repeat(PyObject *module, PyObject *arguments, PyObject *names)
     (void)module;
     static char *words[] = {
         "args", "kwargs", "ways", "things", "contents", "spaces", "words", "meant", "missing",
-        "open_blocks", "running", "captured", "locked", "kept", "make", "by", "machine",
+        "open_blocks", "running", "captured", "locked", "kept", "make", "by", "asked", "machine",
         "kind", "values", "guards", "parameters", "count", "adjoints", "inputs", "result",
         "places", NULL,
     };
@@ -515,9 +533,9 @@ PyObject *make_repeat(PyObject *module, PyObject *arguments, PyObject *names)
         return NULL;
     repeat->writes = -1;
     const int is_told = PyArg_ParseTupleAndKeywords(
-        arguments, names, "OOOOOOOOOOOOOOOOO!iOOlllllO!:repeat", words, &x[ARGS], &x[KWARGS],
+        arguments, names, "OOOOOOOOOOOOOOOOOO!iOOlllllO!:repeat", words, &x[ARGS], &x[KWARGS],
         &x[WAYS], &x[THINGS], &x[CONTENTS], &x[SPACES], &x[WORDS], &x[MEANT], &x[MISSING],
-        &x[BLOCKS], &x[RUNNING], &x[CAPTURED], &x[LOCKED], &x[KEPT], &x[MAKE], &x[BY],
+        &x[BLOCKS], &x[RUNNING], &x[CAPTURED], &x[LOCKED], &x[KEPT], &x[MAKE], &x[BY], &x[ASKED],
         machine_class(), &x[MACHINE], &repeat->kind, &values, &guards, &repeat->parameters,
         &repeat->count, &repeat->adjoints, &repeat->inputs, &repeat->result, &PyTuple_Type, &places);
     for (int k = 0; k < OBJECTS; k++)
