@@ -13,6 +13,7 @@ import pytest
 from answers import answers, numbers, written
 from typer.testing import CliRunner
 
+from minigrad.cli import course
 from minigrad.cli.lab import app
 from minigrad.lab import LabError, exercises
 from minigrad.lab.chapters import CHAPTERS, YOUR_TURN, find
@@ -265,6 +266,14 @@ def test_an_exercise_from_start_to_end(tmp_path, monkeypatch):
     assert exercises.begun()["02-value"][1] == "solved"
     listed = {row["chapter"]: row["state"] for row in json.loads(run("course", "--json").output)}
     assert (listed["02-value"], listed["01-derivative"]) == ("solved", "open")
+
+
+def test_code_in_a_hint_stays_on_its_line():
+    for chapter in ALL:
+        for hint in [hint for lang in LANGUAGES for hint in chapter.hints(lang).values()]:
+            lines = course._wrapped(f"Pista: {hint}").splitlines()
+            assert all(line.count("`") % 2 == 0 and len(line) <= course.WIDTH for line in lines)
+            assert " ".join(lines) == f"Pista: {' '.join(hint.split())}"
 
 
 def test_what_is_named_wrongly_is_told(tmp_path, monkeypatch):

@@ -31,5 +31,6 @@ MISTAKES = {
     "only_the_first": [
         ["for w, v in zip(self.w, x):\n    n = self.b + w * v\n    return n.tanh()", PARAMETERS]
     ],
+    "grows": [[CALL, "self.w.append(self.b)\nreturn self.w"]],
     "otherwise": [[CALL.replace("tanh()", "tanh() * 2"), PARAMETERS]],
 }

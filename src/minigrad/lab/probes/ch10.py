@@ -22,7 +22,9 @@ def gradients():
 
 def counted():
     """How many numbers there are to learn, and whether they are Values."""
-    mine = Neuron(2, random.Random(1)).parameters()
+    made = Neuron(2, random.Random(1))
+    made.parameters()
+    mine = made.parameters()  # asked again, the same
     whole = MLP(2, [3, 1]).parameters()
     return {
         "parameters of Neuron(2)": len(mine),
@@ -52,6 +54,7 @@ MISTAKES = {
     "only_the_last": {"output": {"output on (2, 1)": -0.6351489523872873}},
     "only_the_first": {"output": {"output on (2, 1)": 0.8482836399575129}},
     "numbers_only": {"gradients": {"b.grad": 0.0}},
+    "grows": {"counted": {"parameters of Neuron(2)": 4.0}},
     "bias_not_learnt": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 2.0}},
     "nested": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 1.0}},
     "data_learnt": {"counted": {"parameters of Neuron(2)": 3.0, "Values among them": 0.0}},
