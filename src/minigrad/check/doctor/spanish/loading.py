@@ -15,6 +15,11 @@ FORMS = {
     ),
     r"left out: (.*), and (\d+) more": "omitido: {0}, y {1} más",
     r"left out: (.*)": "omitido: {0}",
+    r"not examined: (\d+) more of its files with such a class; --table examines a folder of "
+    r"submissions": (
+        "sin examinar: {0} más de sus archivos con una clase así; --table examina una carpeta de "
+        "entregas"
+    ),
     r"the class is in (.*)": "la clase está en {0}",
     r"other classes that could be examined: (.*)": "otras clases que se podrían examinar: {0}",
     r"only its definitions were loaded: (.*)": "solo se cargaron sus definiciones: {0}",
