@@ -34,8 +34,10 @@ _FOLDER = Path(__file__).parent
 # The parts of the player, in an order in which each finds what it needs above it. Those about boxes
 # are left out where there are none.
 _BOXES = ("level", "boxes")
-_PARTS = ("inflate", "frames", "picture", "camera", "predict", "paths", "markup", *_BOXES)
-_PARTS += ("player", "element")
+_PARTS = (
+    *("inflate", "frames", "picture", "camera", "predict", "paths", "markup"),
+    *(*_BOXES, "player", "element"),
+)
 _THEMES = ("auto", "light", "dark")
 PHONE = 640.0  # px of a picture, which a phone shows at six tenths of its size
 
