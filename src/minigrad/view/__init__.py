@@ -17,9 +17,11 @@ from ..calculus.steps import check_root
 from ..core.display import Text, code, in_hosts_colours, picture
 from ..core.elsewhere import explained
 from ..core.graph import edges, topological_order
+from ..core.scopes import scope_paths
 from ..scalar import ABILITIES, Value
 from . import saving
 from .boxes import Box
+from .collapse import kinds_of
 from .folding import Folding
 from .from_graph import LIMIT, Fold, drawing_of, folded, scene_of
 from .player.folded import folded_play_of
@@ -408,13 +410,23 @@ def _small_scene(value: Value) -> Scene:
     else:
         folding, is_open = drawn
         scene = folding.scene(is_open)
-    if folding is None or not folding.boxes:
+    if folding is None:
         return scene
+    if not folding.boxes:
+        return scene if _fits_cell(scene) else _fewer(scene, value)
     for most in (LIMIT // 3, LIMIT // 8):
         if _fits_cell(scene):
             break
         scene = folding.scene(folding.opened(most))
     return scene
+
+
+def _fewer(scene: Scene, value: Value) -> Scene:
+    """Draw operands that are alike as one, as of a compiled loss, if that leaves less."""
+    order = topological_order(value)
+    paths = scope_paths(order)
+    found = Folding(kinds_of(order, paths, is_coarse=True), paths).scene(set())
+    return found if len(found.units) < len(scene.units) // 2 else scene
 
 
 def _fits_cell(scene: Scene) -> bool:
