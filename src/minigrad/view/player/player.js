@@ -277,6 +277,7 @@ function open(host, root, given, turn) {
     state.isShown = true;
     prediction.ask(null);
     showAll();
+    camera.keep([element]); // one looks at the box, not at what the step is about
   }
 
   function opened(now) {
