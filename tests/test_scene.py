@@ -82,7 +82,7 @@ def test_repeats_are_counted_right():
     assert sum(unit.count for unit in scene.units) == len(order)
     assert scene.notice == (
         f"{len(order):,} nodes and {len(edges(total)):,} arrows drawn as {len(scene.units)} boxes "
-        "and 1 arrow; ×n stands for n alike; open=[…] opens boxes by name."
+        "and 1 arrow; ×n stands for n alike; open=[…] opens boxes by name, play(…) with a click."
     )
     boxes = [(unit.box, unit.times) for unit in scene.units]
     assert boxes == [("MLP", 40), ("hinge", 1)]
