@@ -264,11 +264,59 @@ def test_a_folder_that_becomes_a_link(tmp_path, folders):
     assert diagnose(written(tmp_path, swap + SOUND)).findings == ()
     assert (kept / "engine.py").read_text() == "important"
     assert list(folders.iterdir()) == []
-    # Or another folder in its place: that is not the doctor's to remove.
-    swap = f"import os\nhere = os.getcwd()\nos.rmdir(here)\nos.rename({str(kept)!r}, here)\n"
-    assert diagnose(written(tmp_path, swap + SOUND)).findings == ()
-    (moved,) = folders.iterdir()
-    assert (moved / "engine.py").read_text() == "important"
+    # Or another folder in its place: that is not the doctor's to remove, and none from elsewhere.
+    for other in ("os.mkdir(here)", f"os.rename({str(kept)!r}, here)"):
+        swap = f"import os\nhere = os.getcwd()\nos.rmdir(here)\n{other}\n"
+        assert diagnose(written(tmp_path, swap + SOUND)).findings == ()
+        assert len(list(folders.iterdir())) == 1
+    assert (kept / "engine.py").read_text() == "important"
+
+
+CHANGES = (
+    "open(path, 'w')",
+    "open(path, 'a')",
+    "open(path, 'r+')",
+    "os.open(path, os.O_WRONLY)",
+    "pathlib.Path(path).write_text('')",
+    "os.remove(path)",
+    "os.remove('kept.txt', dir_fd=os.open(folder, os.O_RDONLY))",
+    "shutil.rmtree(folder)",
+    "shutil.move(path, 'mine.txt')",
+    "os.rename(path, path + '.old')",
+    "os.replace('empty.txt', path)",
+    "os.truncate(path, 0)",
+    "os.chmod(path, 0)",
+    "os.link(path, 'mine.txt')",
+    "os.mkdir(os.path.join(folder, 'more'))",
+    "os.chdir(folder); os.remove('kept.txt')",
+    "os.symlink(path, 'link.txt'); open('link.txt', 'w')",
+)
+
+
+def test_files_elsewhere_stay_as_they_are(tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    kept = folder / "kept.txt"
+    kept.write_text("important", encoding="utf-8")
+    begin = f"import os, pathlib, shutil\nfolder, path = {str(folder)!r}, {str(kept)!r}\n"
+    tries = "".join(f"{change}\n" for change in ("open('empty.txt', 'w').close()", *CHANGES))
+    report = diagnose(written(tmp_path, begin + tries + SOUND))
+    assert (report.problem, report.findings) == ("", ())
+    assert [path.name for path in folder.iterdir()] == ["kept.txt"]
+    assert kept.read_text(encoding="utf-8") == "important"
+    assert "elsewhere is not allowed while the doctor looks" in report.remarks[0]
+
+
+def test_a_file_may_write_files_of_its_own(tmp_path):
+    own = (
+        "import os, shutil, tempfile\n"
+        "with open('notes.txt', 'w') as file:\n    file.write('1')\n"
+        "os.mkdir('runs')\nos.rename('notes.txt', 'runs/notes.txt')\nshutil.rmtree('runs')\n"
+        "with tempfile.TemporaryDirectory() as made:\n    open(made + '/x', 'w').close()\n"
+        "print('log', file=open(os.devnull, 'w'))\n"
+    )
+    report = diagnose(written(tmp_path, own + SOUND))
+    assert (report.problem, report.findings, report.remarks) == ("", (), ())
 
 
 def test_a_flood_of_answers_ends(tmp_path):

@@ -24,6 +24,14 @@ FORBIDDEN = (
     "os.startfile", "os.system", "pty.spawn", "socket.", "subprocess.Popen",
     "_winapi.CreateProcess",
 )  # fmt: skip
+# What changes files: the places of the paths among what a hook is told, and of the folders, as file
+# descriptors, that these are relative to.
+CHANGES = {
+    "os.chmod": ((0,), (2,)), "os.chown": ((0,), (3,)), "os.link": ((0, 1), (2, 3)),
+    "os.mkdir": ((0,), (2,)), "os.remove": ((0,), (1,)), "os.rename": ((0, 1), (2, 3)),
+    "os.rmdir": ((0,), (1,)), "os.symlink": ((1,), (2,)), "os.truncate": ((0,), ()),
+}  # fmt: skip
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def main(task: str) -> None:
@@ -66,12 +74,15 @@ def _set_limits(seconds: int, longest: int, memory: int) -> None:
 
 
 def _forbid(who: str) -> None:
-    """Refuse other processes and the network: an engine needs neither. This is for ever."""
-    forbidden = FORBIDDEN
+    """Refuse other processes, the network, and changes of files elsewhere. This is for ever."""
+    forbidden, is_elsewhere = FORBIDDEN, _elsewhere(os.getcwd())
 
-    def refuse(event: str, *_: Any) -> None:
+    def refuse(event: str, told: tuple[Any, ...] = ()) -> None:
         if event.startswith(forbidden):
             raise PermissionError(f"{event} is not allowed while {who} looks")
+        if is_elsewhere(event, told):
+            what = "writing a file" if event == "open" else event
+            raise PermissionError(f"{what} elsewhere is not allowed while {who} looks: {told[0]!r}")
 
     sys.addaudithook(refuse)
     with contextlib.suppress(ImportError):  # which multiprocessing calls, unnoticed by hooks
@@ -81,3 +92,29 @@ def _forbid(who: str) -> None:
             refuse("subprocess.Popen")
 
         _posixsubprocess.fork_exec = fork_exec  # type: ignore[assignment]
+
+
+def _elsewhere(folder: str) -> Callable[[str, tuple[Any, ...]], bool]:
+    """Make what tells whether an event would change a file that is not in this folder."""
+    changes, writing, exact = CHANGES, WRITING, os.path.realpath
+    own, nowhere = exact(folder), exact(os.devnull)
+
+    def is_own(path: Any, at: Any) -> bool:
+        if isinstance(path, int):
+            return True  # it was asked when that was opened
+        text = os.fsdecode(path)
+        if isinstance(at, int) and at >= 0:
+            text = os.path.join(exact(f"/proc/self/fd/{at}"), text)
+        place = exact(text)
+        return place in (own, nowhere) or place.startswith(own + os.sep)
+
+    def is_elsewhere(event: str, told: tuple[Any, ...]) -> bool:
+        if event == "open":
+            return bool(told[2] & writing) and not is_own(told[0], -1)
+        if event not in changes:
+            return False
+        paths, folders = changes[event]
+        ats = [told[place] for place in folders] or [-1] * len(paths)
+        return not all(map(is_own, (told[place] for place in paths), ats))
+
+    return is_elsewhere

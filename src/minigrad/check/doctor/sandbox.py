@@ -119,7 +119,8 @@ def _environment(folder: Path) -> dict[str, str]:
     # Scalars need no threads, and threads that wait for work use up CPU time.
     alone = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     given = {k: os.environ[k] for k in kept if k in os.environ}
-    return {"PATH": "", "HOME": str(folder)} | alone | given
+    own = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP"), str(folder))
+    return {"PATH": ""} | own | alone | given
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
