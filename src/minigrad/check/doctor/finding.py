@@ -179,10 +179,13 @@ def _makers(cls: type) -> Iterator[tuple[Make, str, Make]]:
     holder = next((p.name for p in named if p.name in DATA), named[0].name if named else "")
     fill = {word: value for value, words in FILL for word in words}
     options = {
-        p.name: fill.get(p.name)
+        # A gradient that is False by default is a switch for gradients.
+        p.name: True if p.default is False and "grad" in p.name else fill.get(p.name)
         for p in named
-        if p.name != holder and (p.default is p.empty or fill.get(p.name) is True)
-    }
+        if p.name != holder
+        and (p.default is p.empty or fill.get(p.name) is True
+             or (p.default is False and "grad" in p.name))
+    }  # fmt: skip
     wraps: dict[str, Make] = {"{}": lambda x: x}
     np = sys.modules.get("numpy")
     if np is not None:

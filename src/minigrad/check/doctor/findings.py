@@ -35,6 +35,7 @@ UNSURE = (
     "missing_operator",
 )  # it may be the way it is spoken to
 NAMELESS = ("crash", "unknown", "wrong")  # rows that say that something is wrong, and not what
+WHOLE = "whole numbers"  # the probe whose leaves are such
 FEWEST = 5  # probes that a class must be able to run
 
 
@@ -146,12 +147,14 @@ def _cure(
 ) -> Finding:
     """Tell of a mistake by the line that mends it."""
     change = cure.change
-    fault = FAULTS.get(cure.code) or GENERAL[cure.code + ("_too" if cure.is_later else "")]
+    is_later = cure.is_later and cure.code in ("slip", "formula")
+    fault = FAULTS.get(cure.code) or GENERAL[cure.code + ("_too" if is_later else "")]
     op = cure.op or change.function
     told = (_word(op), change.old, change.new)
     made = _finding(found, probes, outcomes, fault, cure.names, cure.names, told)
     line, text = _place(found, op, change.line)
-    code = made.code if cure.code in FAULTS else f"{cure.code}_{op.strip('_')}"
+    is_named = cure.code not in ("slip", "formula")
+    code = made.code if is_named else f"{cure.code}_{op.strip('_')}"
     return replace(made, code=code, line=line, text=text)
 
 
@@ -186,7 +189,10 @@ def _crash(
     found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], crash: Crash
 ) -> Finding:
     fault = FAULTS.get(crash.code) or GENERAL[crash.code]
-    return _finding(found, probes, outcomes, fault, crash.names, crash.shown, crash.told)
+    made = _finding(found, probes, outcomes, fault, crash.names, crash.shown, crash.told)
+    # A leaf that is made from a whole number is no ordinary one.
+    is_limit = all(name == WHOLE for name in crash.names)
+    return replace(made, kind="limit") if is_limit and crash.code == "whole_gradient" else made
 
 
 def _named(

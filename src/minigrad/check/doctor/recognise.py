@@ -405,13 +405,17 @@ class _Recogniser:
         if best is None or len(best[2]) < NAMED * len(left):
             # Wrong only where a result is used twice: then at least it is the order.
             shared = all(self.probes[name].script.shares_results for name in left)
-            return "wrong_order" if shared and len(left) > 1 else "", list(left)
+            return self._order() if shared and len(left) > 1 else "", list(left)
         _, code, mine, is_exact = best
         if code in ORDERS and not is_exact:
             # An order can do no harm where no result is used twice.
             mine = [n for n in left if n in mine or self.probes[n].script.shares_results]
-            return code if self.evidence.supports(code) else "wrong_order", mine
+            return code if self.evidence.supports(code) else self._order(), mine
         return code, list(left) if len(mine) >= MOST * len(left) else mine
+
+    def _order(self) -> str:
+        """Name a wrong order: by the file, where numbers do not tell."""
+        return self.evidence.order() or "wrong_order"
 
     def _closest(self, styles: list[Signs], left: Signs, suspects: set[str]) -> Signs:
         """Of the styles in which a fault is planted, return the one that is most like this."""

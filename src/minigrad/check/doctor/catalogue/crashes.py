@@ -58,6 +58,41 @@ _row("called_at_once", "a rule is None",
      "Without the brackets: out._backward = _backward; and lambda: None for leaves.",
      ("out._backward = _backward\n", "out._backward = _backward()\n"),
      where="add", mark="hooks", crash=("TypeError", r"'NoneType' object is not callable"))
+_row("rule_returns_nothing", "a rule gives None, and the pass wants gradients",
+     "backward() ends in TypeError: None cannot be taken apart.",
+     "The pass takes what a rule returns apart, a gradient for each operand, and one rule has no "
+     "return.",
+     "Return the gradients, also if there is only one: return (g,).",
+     ("            self.grad += (out.data > 0) * out.grad  # relu\n",
+      "            return None\n\n        def _spread():\n            for part in _rule():\n"
+      "                self.grad += part\n"),
+     ("        out = Value(self.data if self.data > 0 else 0.0, (self,), \"ReLU\")\n\n"
+      "        def _backward():\n",
+      "        out = Value(self.data if self.data > 0 else 0.0, (self,), \"ReLU\")\n\n"
+      "        def _rule():\n"),
+     ("                self.grad += part\n\n        out._backward = _backward",
+      "                self.grad += part\n\n        out._backward = _spread"),
+     where="relu", mark="def",
+     crash=("TypeError", r"'NoneType' object is not (?:iterable|subscriptable)|"
+            r"cannot unpack non-iterable NoneType object|.*must support iteration.*NoneType.*"))
+_row("rule_returns_number", "a rule gives a number, and the pass wants one for each operand",
+     "backward() ends in TypeError: a number cannot be taken apart.",
+     "The pass takes what a rule returns apart, a gradient for each operand, and this one returns "
+     "the number itself.",
+     "With a comma: return (g,).",
+     ("            self.grad += (out.data > 0) * out.grad  # relu\n",
+      "            return (out.data > 0) * out.grad\n\n        def _spread():\n"
+      "            for part in _rule():\n                self.grad += part\n"),
+     ("        out = Value(self.data if self.data > 0 else 0.0, (self,), \"ReLU\")\n\n"
+      "        def _backward():\n",
+      "        out = Value(self.data if self.data > 0 else 0.0, (self,), \"ReLU\")\n\n"
+      "        def _rule():\n"),
+     ("                self.grad += part\n\n        out._backward = _backward",
+      "                self.grad += part\n\n        out._backward = _spread"),
+     where="relu", mark="def",
+     crash=("TypeError", r"'(?:float|int)(?:32|64)?' object is not (?:iterable|subscriptable)|"
+            r"cannot unpack non-iterable (?:float|int).*|.*argument .* must support iteration|"
+            r"iteration over a 0-d array"))
 _row("unhashable", "Values cannot be put into a set",
      "backward() ends in TypeError: unhashable type.",
      "A class with an __eq__ of its own, such as a dataclass, has no __hash__ any more.",
