@@ -50,7 +50,17 @@ def edits_of(
 
 def _is_told(edit: Edit) -> bool:
     """Whether the line shows what is changed in it, or what kind of change it is does."""
+    if edit.kind in ("formula", "formulas") and _value(edit.before) == _value(edit.after):
+        return False  # the same in other words
     return edit.kind in ("seeds", "hooks", "line", "outside") or edit.old != edit.new
+
+
+def _value(node: ast.AST | None) -> str:
+    """Write a statement without factors of 1, to compare it with another."""
+    text = ast.unparse(node) if isinstance(node, ast.AST) else ""
+    for one in ("1.0 * ", "1 * ", " * 1.0", " * 1", "(", ")"):
+        text = text.replace(one, "")
+    return text
 
 
 def without_calls(function: ast.FunctionDef, hook: str) -> Edit | None:

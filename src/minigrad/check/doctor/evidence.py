@@ -88,7 +88,8 @@ class Evidence:
             return bool(own) and not writes
         if fault.code == "value_hash":
             return bool(own) and not {"compares", "bases"} & set(own)
-        return fault.code == "same_object" and not self.has_closures
+        is_set = any(mark.startswith("sets __") for mark in own)
+        return fault.code == "same_object" and (is_set or not self.has_closures)
 
     def _pass_speaks_against(self, code: str) -> bool:
         """Tell apart what gives the same numbers: by how the pass goes through the nodes."""
@@ -113,6 +114,8 @@ class Evidence:
             "other_root": not strays,
             "sort_not_begun": is_begun,
             "reversed_preorder": not (reverses and self.has("early", "backward")),
+            "empty_pass": nests or loops,
+            "two_levels": nests,
             "late_seed": not self.has("late", "backward"),
             "same_rule": not loops,
             "set_prev": self.has_closures,
@@ -130,6 +133,11 @@ class Evidence:
         return not is_elsewhere and "assign" not in own and not any(
             f"sets {name}" in own for name in (SPECIAL.get(op, ""), *NAMES.get(op, ()))
         )  # fmt: skip
+
+    def forgets_to_sort(self) -> bool:
+        """Whether a function inside of the pass goes through the nodes, and nobody calls it."""
+        nests, starts, strays = (self.has(m, "backward") for m in ("nests", "starts", "strays"))
+        return nests and self.has("recurs", "backward") is False and not (starts or strays)
 
     def order(self) -> str:
         """Name a fault of order by how the pass goes through the nodes, where numbers do not."""
@@ -182,7 +190,7 @@ class Evidence:
                 new = set(self._direct_parts(waiting.pop())) - found
                 found |= new
                 waiting += new
-            self._parts[op] = found
+            self._parts[op] = found - {op}
         return self._parts[op]
 
     def _direct_parts(self, op: str) -> tuple[str, ...]:

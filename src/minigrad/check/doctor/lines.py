@@ -73,7 +73,11 @@ def marks_of(text: str) -> Marks:
         level: list[_Place] = [_Place(node) for node in ast.parse(text).body]
     except (SyntaxError, ValueError, MemoryError, RecursionError, SystemError):
         return {}
+    # Of classes of one name the last one counts; which methods are there for sure nobody knows.
+    names = [place.node.name for place in level if isinstance(place.node, ast.ClassDef)]
     marks: Marks = {"": {}}
+    marks |= {name: {} for name in names if names.count(name) > 1}
+    level = [p for k, p in enumerate(level) if not _is_replaced(p.node, level[k + 1 :])]
     while level:  # level by level, so that of two functions of a name the outer one counts
         for place in level:
             place.mark(marks)
@@ -125,6 +129,7 @@ class _Place:
             self._put(marks, [f"loops {function}" for function in self.functions], node.lineno)
         elif isinstance(node, ast.Assign | ast.AugAssign):
             self._put(marks, self._hooks(node), node.lineno)
+            self._put(marks, _alias(node) if not self.functions else [], node.lineno)
             if _gradient(node) is not None:
                 self._put(marks, self._gradients(node), node.lineno)
 
@@ -189,6 +194,16 @@ class _Place:
             kind = "keeps" if is_self else "hooks"
             found += [f"{kind} {function}" for function in self.functions]
         return found
+
+
+def _alias(node: ast.Assign | ast.AugAssign) -> list[str]:
+    """Read `__rsub__ = __sub__`, of a number on the left."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name):
+        return []
+    special = {name: op for op, name in SPECIAL.items()}
+    names = [t.id for t in node.targets if isinstance(t, ast.Name) and t.id[:3] == "__r"]
+    used = special.get(node.value.id)
+    return [f"def {name}" for name in names] + [f"uses {n} {used}" for n in names if used]
 
 
 def _made_of(node: ast.FunctionDef) -> list[str]:
@@ -315,6 +330,13 @@ def _walks(node: ast.FunctionDef) -> list[str]:
             if isinstance(part.left, ast.Attribute):
                 found.add(f"names {node.name}")
     return sorted(found)
+
+
+def _is_replaced(node: ast.AST, later: list[_Place]) -> bool:
+    """Whether a class is defined once more, and not made of this one."""
+    name = node.name if isinstance(node, ast.ClassDef) else ""
+    again = [p.node for p in later if isinstance(p.node, ast.ClassDef) and p.node.name == name]
+    return any(name not in map(ast.unparse, other.bases) for other in again)
 
 
 def _lists_first(visit: ast.FunctionDef) -> bool:

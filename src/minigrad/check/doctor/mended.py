@@ -23,7 +23,11 @@ from .signatures import Signs
 # What is known by a name of its own, if it is the rule of an operation.
 FAMILIES = {"adds": "overwrite", "chains": "chain_forgotten", "operands": "no_operands"}
 PASSES = {"seeds": "missing_seed", "recurs": "goes_no_further", "switch": "not_passed_on"}
-EVERYWHERE = {"adds": "overwrite", "later": "forward_gradients"}  # if it is so in all operations
+EVERYWHERE = {
+    "adds": "overwrite",
+    "later": "forward_gradients",
+    "hooks": "self_backward",
+}  # if it is so in all operations
 IDENTITY = ("__eq__", "__hash__")  # whatever is changed there, nodes are told apart otherwise
 FORMULAS = ("formula", "formulas", "line")
 # What one may be sure of even if a single probe shows it.
@@ -91,7 +95,8 @@ class Mended:
         if kind == "adds" and not self.op and self.change.old.partition("=")[0].strip() != "":
             return "overwrite"
         if kind == "fresh":
-            return "shared_default" if self.change.old.startswith("def ") else "shared_list"
+            is_default = self.change.old.startswith("def ") and "." not in self.change.new
+            return "shared_default" if is_default else "shared_list"
         if kind == "later":
             return "forward_gradient"
         if kind == "hooks":

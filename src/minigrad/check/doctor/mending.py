@@ -105,16 +105,20 @@ def _changes(
     first = sorted({k for _, mine in asked.lives for k in mine[:FEW]})[: 2 * FEW]
     adds: list[Part] = []
     later: list[Part] = []
+    hooks: list[Part] = []
     rest: list[Part] = []
     for (live, _), edits in zip(asked.lives, found, strict=True):
         if operation_in(live[0].name, live[1]):
             adds += [(edit, live) for edit in edits if edit.kind == "adds"][:1]
             later += [(edit, live) for edit in edits if edit.kind == "later"][:1]
+            own = [e for e in edits if e.kind == "hooks" and e.old.startswith("self.")]
+            hooks += [(edit, live) for edit in own[:1]]
             rest += [(e, live) for e in [without_calls(live[0], facts.hook)] if e is not None]
     if len(adds) > 1:  # what people do alike in all operations
         yield adds, first
-    if len(later) > 1:
-        yield later, first
+    for group in (later, hooks):
+        if len(group) > 1:
+            yield group, first
     if rest and adds:  # rules that go on to the next node by themselves
         yield _joined(adds, rest, facts.hook), first
     for (live, mine), edits in zip(asked.lives, found, strict=True):
@@ -233,13 +237,13 @@ def _changed(parts: list[Part], asked: _Asked, first: list[int]) -> list[Any] | 
                 return None
             for function in objects:
                 function.__code__ = code
-        if all(asked.ask[k]() == asked.before[k] for k in first):
+        # What is kept from call to call has spoilt answers that come late, and not the first.
+        is_kept = any(edit.kind == "fresh" for edit, _ in parts)
+        if not is_kept and all(asked.ask[k]() == asked.before[k] for k in first):
             return None
         others = []
         for k in range(asked.failing, len(asked.ask)):
             others.append(asked.ask[k]())
-            # What is kept from call to call has spoilt the answers of before.
-            is_kept = any(edit.kind == "fresh" for edit, _ in parts)
             if not is_kept and not _is_same(asked.questions[k], others[-1], asked.before[k]):
                 return None
         return [*(one() for one in asked.ask[: asked.failing]), *others]

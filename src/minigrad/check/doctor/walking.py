@@ -122,7 +122,7 @@ def _begun_anew(edits: Function, facts: Facts) -> Iterator[Edit | None]:
     for name, text in facts.shared.items():
         places = [n for n in edits.nodes if isinstance(n, ast.Attribute | ast.Name)
                   and _spelled(n) == name]  # fmt: skip
-        if not places and function.name not in (*BACKWARD, "__init__"):
+        if not places and function.name not in BACKWARD:
             continue
         is_own = name.startswith("self.") and edits.arguments[:1] == ["self"]
         before = (
@@ -164,9 +164,11 @@ def _switched_on(edits: Function) -> Iterator[Edit | None]:
 def _read_elsewhere(edits: Function, facts: Facts) -> Iterator[Edit | None]:
     """Read the operands where the constructor keeps them."""
     read: dict[str, list[int]] = {}
+    loops = [n.iter for n in edits.nodes if isinstance(n, ast.For)]
+    looped = [n.attr for n in loops if isinstance(n, ast.Attribute)]
     for k, node in enumerate(edits.nodes):
         is_read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
-        if is_read and node.attr in (*CHILDREN, *facts.kept):  # type: ignore[attr-defined]
+        if is_read and node.attr in (*CHILDREN, *facts.kept, *looped):  # type: ignore[attr-defined]
             read.setdefault(node.attr, []).append(k)  # type: ignore[attr-defined]
     for name, places in read.items():
         for other in facts.kept:

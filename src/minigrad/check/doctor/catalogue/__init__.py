@@ -109,6 +109,13 @@ GENERAL = {
             (),
         ),
         Fault(
+            "self_backward", "fault", "operations give their rules to the operands",
+            "One operation is right; what lies deeper gets no gradient.",
+            "self._backward = … replaces the rules of operands, and results have none.",
+            "Write  {2}  instead of  {1}, and so in the other operations.",
+            (),
+        ),
+        Fault(
             "goes_no_further", "fault", "the walk ends at the operands of the result",
             "Small expressions are right; what lies deeper gets no gradient.",
             "The function that lists the nodes lists operands, and does not go on to theirs.",

@@ -152,7 +152,7 @@ _row("sub_swapped", "subtraction has its operands the wrong way round",
      "return self + (-other).",
      ("self.data - other.data", "other.data - self.data"),
      (SUB, SUB.replace("self", "X").replace("other", "self").replace("X", "other")), base="direct",
-     where="sub", mark="def", is_local=True)
+     where="sub", mark="def")
 _row("sub_sign", "subtraction gives both operands the same sign",
      "For a - b, the gradient of b is 1 instead of -1.",
      "The derivative of a - b with respect to b is -1.",

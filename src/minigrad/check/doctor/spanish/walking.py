@@ -27,6 +27,39 @@ SPANISH = {
         "El valor de a - b es self.data - other.data, self con más y other con menos."
     ),
     "return self + (-other).": "return self + (-other).",
+    "a loop runs over a node instead of its operands": (
+        "un bucle recorre un nodo en vez de sus operandos"
+    ),
+    "backward() ends in TypeError: '{0}' object is not iterable.": (
+        "backward() acaba en TypeError: '{0}' object is not iterable."
+    ),
+    "A node is no list; what the loop is meant to run over is an attribute of it.": (
+        "Un nodo no es una lista; lo que el bucle debe recorrer es un atributo suyo."
+    ),
+    "for child in v._prev, with the attribute that has the operands.": (
+        "for child in v._prev, con el atributo que tiene los operandos."
+    ),
+    "a {0} stands where a Value is meant": "hay un {0} donde debe haber un Value",
+    "The line asks a {0} for its {1}, which only a Value has: a name stands for something else "
+    "than it is meant to.": (
+        "La línea pide a un {0} su {1}, que solo un Value tiene: un nombre es otra cosa de lo que "
+        "debe ser."
+    ),
+    "Follow the name back to where it is set, or put into a list.": (
+        "Sigue el nombre hasta donde se asigna, o se pone en una lista."
+    ),
+    "operations give their rules to the operands": (
+        "las operaciones dan sus reglas a los operandos"
+    ),
+    "One operation is right; what lies deeper gets no gradient.": (
+        "Una operación está bien; lo que hay más abajo no recibe gradiente."
+    ),
+    "self._backward = … replaces the rules of operands, and results have none.": (
+        "self._backward = … reemplaza las reglas de los operandos, y los resultados no tienen."
+    ),
+    "Write  {2}  instead of  {1}, and so in the other operations.": (
+        "Escribe  {2}  en vez de  {1}, y así en las demás operaciones."
+    ),
     "a rule gives None, and the pass wants gradients": (
         "una regla da None, y la pasada quiere gradientes"
     ),
