@@ -40,6 +40,9 @@ SPANISH = {
         "for child in v._prev, con el atributo que tiene los operandos."
     ),
     "a {0} stands where a Value is meant": "hay un {0} donde debe haber un Value",
+    "An operation or backward() ends in AttributeError: '{0}' object has no attribute '{1}'.": (
+        "Una operación o backward() acaba en AttributeError: '{0}' object has no attribute '{1}'."
+    ),
     "The line asks a {0} for its {1}, which only a Value has: a name stands for something else "
     "than it is meant to.": (
         "La línea pide a un {0} su {1}, que solo un Value tiene: un nombre es otra cosa de lo que "
