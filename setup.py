@@ -181,6 +181,7 @@ def header_texts() -> dict[str, str]:
     return {
         "minigrad_ops.h": c_rules.header(),
         "minigrad_kernels.h": c_kernels.header(),
+        "minigrad_float32.h": c_kernels.header(single=True),
         "minigrad_formulas.h": c_formulas.header(built_in()),
     }
 

@@ -11,11 +11,9 @@ Peers come from bench/requirements.txt; one that is not installed is reported as
 from __future__ import annotations
 
 import argparse
-import datetime
 import gc
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -23,9 +21,11 @@ from pathlib import Path
 from statistics import mean, median
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from engines import ENGINES, WORKLOADS, Floats  # noqa: E402
+
+from bench.columns import print_table  # noqa: E402
 
 # name -> (engine, collector on?)
 CONTESTANTS = {
@@ -282,30 +282,22 @@ def claims(results):
             yield f"{workload}: bytes per node, {name} <= {limit}", f"{size:.0f}", size <= limit
 
 
-def here():
-    """When and where this is measured."""
-    machine = f"{platform.platform()}, {os.cpu_count()} cores"
-    today = datetime.date.today().isoformat()
-    return {"date": today, "machine": machine, "python": platform.python_version()}
+# The same for a table of 80 columns.
+HEADS = ("engine", "build", "back", "free", "min", "median", "×", "B/op", "after")
+NOTE = "× is to minigrad native; bytes of an operation, built and after the backward pass"
 
 
 def print_tables(results):
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
     for workload, result in results.items():
-        table = Table(title=title(workload, result))
-        table.add_column("engine")
-        for column in COLUMNS.values():
-            table.add_column(column, justify="right")
-        for cells in lines(result):
-            table.add_row(*cells)
-        console.print(table)
-    table = Table("claim", "measured", "holds", title="what is claimed, in this run")
-    for text, measured, holds in claims(results):
-        table.add_row(text, measured, "yes" if holds else "NO")
-    console.print(table)
+        print_table(f"{title(workload, result)}; {NOTE}", HEADS, shortened(result))
+    said = ((text, figure, "yes" if holds else "NO") for text, figure, holds in claims(results))
+    print_table("what is claimed, in this run", ("claim", "measured", "holds"), said)
+
+
+def shortened(result):
+    """Yield the cells of each row, thousands of nanoseconds without a decimal."""
+    for name, *figures in lines(result):
+        yield [name, *(x.partition(".")[0] if "," in x and x[0].isdigit() else x for x in figures)]
 
 
 def print_markdown(results):
@@ -340,6 +332,8 @@ def main():
         results = measure(options.workloads, options.rounds, status.update)
     (print_markdown if options.markdown else print_tables)(results)
     if options.json:
+        from setting import here
+
         Path(options.json).write_text(json.dumps({**here(), "cases": results}, indent=1))
 
 

@@ -28,6 +28,7 @@ extensions = [
     "book.blocks",
     "book.drawings",
     "book.policy",
+    "book.phrases",
 ]
 source_suffix = {".md": "markdown"}
 root_doc = "index"

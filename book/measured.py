@@ -22,19 +22,42 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from bench.prose import in_language, said
+
 from .pages import DOCS
 
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
-WIDTH, LABEL, BAR, GAP = 640.0, 190.0, 16.0, 8.0
-NUMBER = 90.0  # px for the figure at the end of a bar
+SHORTEST = 8.0  # % of the width: on a logarithmic scale there is no zero
+LONGEST = 72.0  # the rest is for the number
 WORDS = {"en": "Logarithmic; measured", "es": "Logarítmico; medido el"}
+# What the benches call things, where it is no name.
+SPANISH = {
+    "minigrad, kernel": "minigrad, el programa",
+    "minigrad, whole call": "minigrad, la llamada",
+    "minigrad, two cores": "minigrad, dos núcleos",
+    "minigrad native": "minigrad nativo",
+    "minigrad pure": "minigrad puro",
+    "minigrad eager": "minigrad, sin compilar",
+    "C by hand": "C a mano",
+    "numba by hand": "numba a mano",
+    "NumPy by hand": "NumPy a mano",
+    "plain floats, forward only": "floats, solo hacia delante",
+    "microgpt-style Value": "Value como el de microgpt",
+    "classic Value": "Value clásico",
+    "PyTorch scalars": "PyTorch, escalares",
+    "micrograd's demo: 100 points, 2-16-16-1, 337 gradients":
+        "La demo de micrograd: 100 puntos, 2-16-16-1, 337 gradientes",
+    "a GPT, 8 tokens, 4,192 gradients": "Un GPT, 8 letras, 4.192 gradientes",
+    "micrograd's MLP, 100 points": "El MLP de micrograd, 100 puntos",
+    "Black-Scholes and five derivatives, a million options, per option":
+        "Black-Scholes y cinco derivadas, un millón de opciones, por opción",
+}  # fmt: skip
 
 
-def told(seconds: float) -> str:
+def told(seconds: float, lang: str = "en") -> str:
     """Return a time with three digits, in a unit in which it is no fraction."""
     unit = next((u for u in ("s", "ms", "µs") if seconds >= SECONDS[u]), "ns")
-    number = seconds / SECONDS[unit]
-    return f"{number:,.0f} {unit}" if number >= 100 else f"{number:.3g} {unit}"
+    return f"{said(seconds / SECONDS[unit], lang)} {unit}"
 
 
 def rows_of(figures: dict[str, Any], case: str, names: list[str]) -> dict[str, float]:
@@ -50,31 +73,25 @@ def rows_of(figures: dict[str, Any], case: str, names: list[str]) -> dict[str, f
     return {name: found["rows"][name]["min"] * scale for name in names}
 
 
-def svg(rows: dict[str, float], title: str) -> str:
-    """Draw the bars."""
+def bars(rows: dict[str, float], lang: str = "en") -> str:
+    """Draw the bars, as text with boxes: they fit a phone, and can be read without seeing them."""
     least, most = min(rows.values()), max(rows.values())
-    room = WIDTH - LABEL - NUMBER
-    # The shortest bar has a tenth of the room: on such a scale there is no zero.
     span = math.log(most / least) or 1.0
     parts = []
-    for k, (name, seconds) in enumerate(rows.items()):
-        y = k * (BAR + GAP)
-        wide = room * (0.1 + 0.9 * math.log(seconds / least) / span)
-        own = "mg-bar-own" if name.startswith("minigrad") else "mg-bar-other"
-        middle = y + BAR / 2
+    for name, seconds in rows.items():
+        wide = SHORTEST + (LONGEST - SHORTEST) * math.log(seconds / least) / span
+        own = " mg-own" if name.startswith("minigrad") else ""
         parts.append(
-            f'<text class="mg-label" x="{LABEL - 8:g}" y="{middle:g}" text-anchor="end" '
-            f'dominant-baseline="central">{escape(name)}</text>'
-            f'<rect class="{own}" x="{LABEL:g}" y="{y:g}" width="{wide:.1f}" height="{BAR:g}"/>'
-            f'<text class="mg-label" x="{LABEL + wide + 6:.1f}" y="{middle:g}" '
-            f'dominant-baseline="central">{told(seconds)}</text>'
+            f'<li class="mg-row{own}"><span class="mg-name">{escape(in_words(name, lang))}</span> '
+            f'<span class="mg-length"><span class="mg-block" style="width:{wide:.1f}%"></span>'
+            f"<span>{told(seconds, lang)}</span></span></li>"
         )
-    height = len(rows) * (BAR + GAP)
-    return (
-        f'<svg class="mg-bars" xmlns="http://www.w3.org/2000/svg" role="img" '
-        f'aria-label="{escape(title, quote=True)}" viewBox="0 -4 {WIDTH:g} {height + 4:g}">'
-        f"{''.join(parts)}</svg>"
-    )
+    return f'<ul class="mg-bars">{"".join(parts)}</ul>'
+
+
+def in_words(name: str, lang: str) -> str:
+    """Return what a bench calls something in a language."""
+    return SPANISH.get(name, name) if lang == "es" else name
 
 
 def figure(text: str, folder: Path = DOCS, lang: str = "en") -> str:
@@ -86,12 +103,12 @@ def figure(text: str, folder: Path = DOCS, lang: str = "en") -> str:
         raise ValueError(f"docs/ has no {file}; its benches say which files they write.")
     figures = json.loads(path.read_text(encoding="utf-8"))
     rows = rows_of(figures, case, names)
-    what = figures["cases"][case]["what"]
-    place = f"{figures['date']}, {figures['machine']}, Python {figures['python']}"
-    said = escape(f"{what}. {WORDS[lang]} {place}.")
+    what = in_words(figures["cases"][case]["what"], lang)
+    machine = in_language(figures["machine"], lang)
+    caption = f"{what}. {WORDS[lang]} {figures['date']}, {machine}, Python {figures['python']}."
     return (
-        f'<figure class="mg-figure">{svg(rows, what)}<figcaption class="mg-measured">{said}'
-        "</figcaption></figure>"
+        f'<figure class="mg-figure">{bars(rows, lang)}<figcaption class="mg-measured">'
+        f"{escape(caption)}</figcaption></figure>"
     )
 
 

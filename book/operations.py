@@ -43,8 +43,12 @@ ARGUMENTS = {
     "softmax": ("x_j",), "log_softmax": ("x_j",),
 }  # fmt: skip
 SHOWN = 4.0  # a plot goes so far to both sides, where the operation does
-# What is plotted of operations that have more than one argument.
+# What is plotted of operations that have more than one argument; of many, the first of a few.
 PLOTTED = {
+    "add": "x + 1", "sub": "x - 1", "mul": "2 * x", "where": "where(x > 0, x * x, -x)",
+    "sum": "sum(x, 1)", "mean": "mean(x, 1, 2)", "dot": "x * x + 2 * 1", "take": "x",
+    "logsumexp": "logsumexp(x, 0)", "softmax": "exp(x) / (exp(x) + exp(0))",
+    "log_softmax": "x - logsumexp(x, 0)",
     "leaky_relu": "leaky_relu(x)", "maximum": "maximum(x, 1)", "minimum": "minimum(x, 1)",
     "clip": "clip(x, -1, 2)", "hypot": "hypot(x, 1)", "atan2": "atan2(x, 1)", "pow": "x**3",
     "div": "1/x", "neg": "-x",
@@ -99,6 +103,8 @@ def plotted(op: Op) -> str:
     if not text:
         return ""
     low, high = max(op.domain[0][0], -SHOWN), min(op.domain[0][1], SHOWN)
+    if op.name in ("where", "take"):  # whose first argument chooses
+        low, high = -SHOWN, SHOWN
     low = {"pow": -2.0}.get(op.name, low)
     high = {"pow": 2.0}.get(op.name, high)
     return f"\n```{{plot}}\n{text} from {low:g} to {high:g}\n```\n"

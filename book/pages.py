@@ -21,6 +21,8 @@ LANGUAGES = {"en": "English", "es": "Español"}
 OUTSIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 START = "index.md"
 
+# What stands before the first fence that needs another package.
+NEEDS = {"en": "*If `{}` is installed:*", "es": "*Si `{}` está instalado:*"}
 NOT_TRANSLATED = "*Esta página todavía no está traducida; aquí está en inglés.*"
 # A picture or a link with its target; and fences, in which nothing is a link.
 _LINK = re.compile(r"(\]\()([^)#\s]+)?(#[^)\s]*)?((?:\s+\"[^\"]*\")?\))")
@@ -68,13 +70,25 @@ def text_of(path: Path, page: str, lang: str) -> str:
     if path.suffix == ".py":
         head = f"# {path.name}\n\nThe example `examples/{path.name}`, as it is."
         return f"{head}\n\n````python\n{text}````\n"
-    text = _redirected(text, path, page)
+    text = _told_what_is_needed(_redirected(text, path, page), lang)
     if lang != "en" and not path.name.endswith(f".{lang}.md"):
         head, _, rest = text.partition("\n")
         text = f"{head}\n\n{NOT_TRANSLATED}\n{rest}"
     if page == START:
         text += "".join(_contents(lang, set(sources(lang))))
     return text
+
+
+def _told_what_is_needed(text: str, lang: str) -> str:
+    """Say once on a page what its readers may not have: its code would end in an ImportError."""
+    told: set[str] = set()
+
+    def tell(match: re.Match[str]) -> str:
+        new = [name for name in match[1].split() if name not in told]
+        told.update(new)
+        return f"{NEEDS[lang].format('`, `'.join(new))}\n" if new else match[0]
+
+    return re.sub(r"^<!-- needs ([\w ]+) -->$", tell, text, flags=re.MULTILINE)
 
 
 def _redirected(text: str, path: Path, page: str) -> str:

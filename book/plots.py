@@ -90,7 +90,7 @@ def svg(expression: str, low: float, high: float, lang: str = "en") -> str:
     )
     legend = (
         f'<text class="mg-tick" x="{WIDTH / 2:g}" y="{HEIGHT + 14:g}" text-anchor="middle">'
-        f'<tspan class="mg-value-key">— {words[0]}</tspan>  '
+        f'<tspan class="mg-value-key">— {escape(expression)}</tspan>  '
         f'<tspan class="mg-slope-key">┄ {words[1]}</tspan></text>'
     )
     inside = f'<path class="mg-axis" d="M0 {zero:.1f}H{WIDTH:g}{upright}"/>'

@@ -13,7 +13,8 @@
 With colons, and not in a code fence, so that a code host shows the text as text. A question's body
 is its answer. An exercise names the chapter for `minigrad lab check`, which the page shows;
 a paragraph that begins with “Hint:” (“Pista:”) is folded, with all that follows it. Where there is
-an engine, the learner's file is in the page as well, folded, and is graded there.
+an engine, the learner's file is in the page as well, folded, and is graded there, or the page says
+why it is not.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ WORDS = {
         "hint": "A hint",
         "check": "When you are done:",
         "here": "Or do it here",
+        "not here": "Not in the page: a browser has no NumPy, which the compiler needs.",
     },
     "es": {
         "predict": "Predice primero",
@@ -44,6 +46,7 @@ WORDS = {
         "hint": "Una pista",
         "check": "Cuando hayas terminado:",
         "here": "O hazlo aquí",
+        "not here": "No en la página: un navegador no tiene NumPy, que el compilador necesita.",
     },
 }
 HINTS = ("Hint:", "Pista:")
@@ -127,7 +130,9 @@ class Exercise(Question):
             without_word(hint[0])
             box += self.folded("hint", *hint)
         chapter = find(name)
-        if chapter is not None and self.config.minigrad_has_engine and runs_in_a_page(chapter):
+        if chapter is not None and not runs_in_a_page(chapter):
+            box += nodes.paragraph("", self.words("not here"), classes=["mg-plain"])
+        elif chapter is not None and self.config.minigrad_has_engine:
             box += self.folded("here", cell_of(chapter, self.config.language))
         return [box]
 

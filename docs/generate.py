@@ -5,7 +5,8 @@ the docstrings, docs/commands.md from the command line; the catalogue of faults,
 from the doctor's rows, and what their patients fail (signatures.json beside the code);
 docs/reliability.md from the figures of a campaign, which lie beside it; the tables of
 docs/scaling.md, with a figure, from those of bench/gpu.py, and those of docs/performance_tables.md
-from what bench/eager.py and bench/compiled.py have measured; the drawings in docs/pictures from
+from what bench/eager.py and bench/compiled.py have measured; figures within a text, README.md and
+the start pages among them, from the same files (bench/prose.py); the drawings in docs/pictures from
 minigrad itself. `--all` also makes the pictures that need matplotlib and a Chromium.
 """
 
@@ -13,12 +14,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import runpy
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +32,10 @@ sys.path.insert(0, str(ROOT))
 
 import pictures  # noqa: E402
 
-from bench import gpu_page, performance_page  # noqa: E402
+from bench import gpu_page, prose  # noqa: E402
+from bench import performance_page as tables  # noqa: E402
 from bench.campaign.page import page  # noqa: E402
+from bench.campaign.sections import OURS  # noqa: E402
 from bench.gpu_picture import picture  # noqa: E402
 from book import api, commands, imports, operations  # noqa: E402
 from minigrad import nn, plot, view  # noqa: E402
@@ -100,8 +106,44 @@ def scaling() -> str:
 def performance() -> str:
     """Return the page of all tables, filled in from the figures of the benches."""
     text = (ROOT / "docs" / "performance_tables.md").read_text(encoding="utf-8")
-    names = ("eager", "compiled")
-    return performance_page.filled(text, {name: figures(f"{name}.json") for name in names})
+    return tables.filled(prose.filled(text, measured()), measured())
+
+
+@cache
+def measured() -> dict[str, Any]:
+    """Return all that a figure in a text may be of: what both engines were
+    tried on together."""
+    found = {name: figures(f"{name}.json") for name in ("eager", "compiled", "reliability")}
+    tried: dict[str, Any] = {}
+    for row in found["reliability"]["rows"]:
+        if row["engine"] in OURS:
+            ours = tried.setdefault(row["section"], {"rows": {"minigrad": Counter()}})
+            ours["rows"]["minigrad"].update(cases=row["cases"], failed=row["failed"])
+    found["reliability"] = {**found["reliability"], "cases": tried}
+    known = {"catalogue": {"rows": {"faults": {"count": len(CATALOGUE)}}}}
+    return {**found, "doctor": {"cases": known}}
+
+
+def texts() -> dict[Path, str]:
+    """Return all documents that people write, with the figures that are in them written anew."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    found = {}
+    for path in pages:
+        lang = "es" if path.name.endswith(".es.md") else "en"
+        text = path.read_text(encoding="utf-8")
+        filled = prose.filled(text, measured(), lang)
+        found[path] = tables.with_summary(filled, measured()["compiled"])
+    return found
+
+
+_MADE = re.compile(r"<!-- (?:summary|eager|compiled|gpu).*?<!-- end -->", re.DOTALL)
+_CODE = re.compile(r"^ *(`{3,}).*?^ *\1`* *$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_TYPED = re.compile(r"\d[\d.,]* ?(?:ns|µs|ms|s|GB|×(?! ?\d)|times as|veces)(?![\w-])")
+
+
+def typed(text: str) -> list[str]:
+    """Return what looks like a figure of a bench in a text, and was not written by this program."""
+    return _TYPED.findall(_CODE.sub("", _MADE.sub("", prose.without_figures(text))))
 
 
 def references() -> dict[str, str]:
@@ -209,6 +251,8 @@ def main() -> None:
     signatures.FILE.write_text(signatures.written(), encoding="utf-8")
     (here / "reliability.md").write_text(reliability(), encoding="utf-8")
     (here / "scaling.md").write_text(scaling(), encoding="utf-8")
+    for path, text in texts().items():
+        path.write_text(text, encoding="utf-8")
     folder = here / "pictures"
     folder.mkdir(exist_ok=True)
     for name, text in drawings().items():

@@ -12,8 +12,10 @@ a player a call of `play`. What a page says will be printed is left out: the not
 from __future__ import annotations
 
 import argparse
+import base64
 import doctest
 import json
+import os
 import re
 import sys
 import tempfile
@@ -22,8 +24,9 @@ from typing import Any
 
 COURSE = Path(__file__).resolve().parent / "course"
 _FENCE = re.compile(
-    r"^(?:<!-- needs [\w ]+ -->\n)?```(\w+|\{\w+\})\n(.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(<!-- needs [\w ]+ -->\n)?```(\w+|\{\w+\})\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
+_PICTURE = re.compile(r"\]\((\.\./pictures)/([^)]+)\)")
 _BOX = re.compile(r"^:::\{(\w+)\} (.*)\n((?:.*\n)*?):::$", re.MULTILINE)
 WORDS = {
     "en": {"predict": "Predict first", "answer": "The answer", "exercise": "Exercise",
@@ -33,14 +36,17 @@ WORDS = {
 }  # fmt: skip
 
 
-def notebook(text: str, lang: str = "en") -> dict[str, Any]:
-    """Return a chapter as a notebook, without outputs."""
+def notebook(text: str, lang: str = "en", folder: Path = COURSE) -> dict[str, Any]:
+    """Return a chapter as a notebook for a folder, without outputs."""
+    text = _with_links_from(folder, text)
     cells: list[dict[str, Any]] = []
     at = 0
     for fence in _FENCE.finditer(text):
         _prose(cells, text[at : fence.start()], lang)
-        for program in _programs(fence[1], fence[2]):
+        for program in _programs(fence[2], fence[3]):
             cells.append(_cell("code", program, len(cells)))
+            if fence[1]:  # where PyTorch or JAX is missing, the cells after it run all the same
+                cells[-1]["metadata"] = {"tags": ["raises-exception"]}
         at = fence.end()
     _prose(cells, text[at:], lang)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -60,8 +66,28 @@ def _prose(cells: list[dict[str, Any]], text: str, lang: str) -> None:
     text = _BOX.sub(lambda box: _boxed(*box.groups(), lang), text)
     # A chapter's links lead to pages; beside a notebook there are notebooks.
     text = re.sub(r"\]\((\d\d-[\w-]+(?:\.es)?)\.md\)", r"](\1.ipynb)", text)
+    shown = {name: _attached(COURSE / folder / name) for folder, name in _PICTURE.findall(text)}
+    text = _PICTURE.sub(r"](attachment:\2)", text)
     if text.strip():
-        cells.append(_cell("markdown", text, len(cells)))
+        cells.append(
+            _cell("markdown", text, len(cells)) | ({"attachments": shown} if shown else {})
+        )
+
+
+def _attached(picture: Path) -> dict[str, str]:
+    """Return a picture as a cell holds it: a notebook may go where the picture is not."""
+    kind = {".png": "image/png", ".svg": "image/svg+xml"}[picture.suffix]
+    return {kind: base64.b64encode(picture.read_bytes()).decode()}
+
+
+def _with_links_from(folder: Path, text: str) -> str:
+    """Have links to what is no chapter lead there from the notebook's folder."""
+
+    def moved(found: re.Match[str]) -> str:
+        target = (COURSE / found[1]).resolve()
+        return f"]({Path(os.path.relpath(target, folder.resolve())).as_posix()})"
+
+    return re.sub(r"\]\((\.\./[^)]+\.(?:md|py))\)", moved, text)
 
 
 def _boxed(kind: str, argument: str, body: str, lang: str) -> str:
@@ -128,7 +154,7 @@ def chapters(only: list[str]) -> list[Path]:
 def write(page: Path, folder: Path, *, is_run: bool = False) -> Path:
     """Write a chapter's notebook, and return where it is."""
     lang = "es" if page.name.endswith(".es.md") else "en"
-    made = notebook(page.read_text(encoding="utf-8"), lang)
+    made = notebook(page.read_text(encoding="utf-8"), lang, folder)
     target = folder / f"{page.name.removesuffix('.md')}.ipynb"
     if is_run:
         made = executed(made)

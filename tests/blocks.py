@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from minigrad.compiler import vmap
+from minigrad.compiler.machine import NotFinite
 
 
 @contextmanager
@@ -14,20 +15,31 @@ def _sizes(size: int) -> Iterator[None]:
     def chosen(spec: Any, given: Any) -> int:
         return 0 if spec.is_exact else size
 
+    not_finite = []
+
+    class Blocks(vmap.Blocks):
+        def run(self, *args: Any) -> None:
+            try:
+                super().run(*args)
+            except NotFinite:
+                not_finite.append(self.spec)
+                raise
+
     def lanes(spec: Any, *more: Any) -> Any:
-        assert not size or spec.is_exact, "blocks have left the rows to lanes"
+        left = not size or spec.is_exact or spec in not_finite
+        assert left, "blocks have left the rows to lanes"
         return before[1](spec, *more)
 
-    before = vmap.block_size, vmap.Lanes
-    vmap.block_size, vmap.Lanes = chosen, lanes
+    before = vmap.block_size, vmap.Lanes, vmap.Blocks
+    vmap.block_size, vmap.Lanes, vmap.Blocks = chosen, lanes, Blocks
     try:
         yield
     finally:
-        vmap.block_size, vmap.Lanes = before
+        vmap.block_size, vmap.Lanes, vmap.Blocks = before
 
 
 def in_blocks(size: int) -> Any:
-    """Of so many rows; exact programs are for lanes, as ever."""
+    """Of so many rows; what is not finite is for lanes, as ever."""
     return _sizes(size)
 
 

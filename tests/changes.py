@@ -7,6 +7,7 @@ A file has `ROWS, row, set_global = changes_of(globals())`, `@row` above each, a
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 import types
 
@@ -43,6 +44,7 @@ def user_module(name, **parts):
 @contextlib.contextmanager
 def restored(space):
     """Have the globals of a file, and the loaded modules, as they were afterwards."""
+    importlib.import_module("numpy")  # which the compiler loads, and which cannot be loaded twice
     before = dict(space)
     modules = set(sys.modules)
     yield

@@ -37,8 +37,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from eager import Eager, Rows, train_step
 from stale_rows import Row, load
+from uncompiled import Eager, Rows, train_step
 
 import minigrad
 from minigrad import Value

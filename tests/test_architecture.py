@@ -184,7 +184,14 @@ def test_the_documents_show_the_folders_and_modules():
         assert f"`{name}" in text, f"neither {' nor '.join(pages)} mentions {name}"
 
 
-@pytest.mark.parametrize("page", ["docs/design.md", "docs/design/adding.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "CONTRIBUTING.md",
+        "docs/design.md",
+        *(f"docs/design/{n}.md" for n in ("adding", "map", "workshop")),
+    ],
+)
 def test_paths_that_a_page_names_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     places = [*ROOT.glob("*"), *(ROOT / "src").rglob("*")]  # C is in no wheel

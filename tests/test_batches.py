@@ -210,6 +210,25 @@ def test_rows_that_are_not_finite_are_as_on_the_eager_engine(strange, backend):
 
 
 @pytest.mark.usefixtures("always")
+def test_a_block_that_is_not_finite_hides_no_other_way(backend):
+    w = [Value(0.5 + k) for k in range(8)]
+
+    def function(xs):
+        total = minigrad.dot(w, xs)
+        return total.log() if total < 100.0 else total * 1.0
+
+    xs = np.full((12, 8), 0.5)
+    xs[0] = 0.0
+    fast = vmap(function, backend=backend)
+    step = minigrad.train_step(fast, optim.SGD(w, lr=0.1), backend=backend)
+    assert fast(xs)[0] == -math.inf
+    xs[9] = 50.0
+    for call in (fast, step):
+        with pytest.raises(GuardError, match="row 9 would take another way"):
+            call(xs)
+
+
+@pytest.mark.usefixtures("always")
 def test_an_index_that_is_no_row(backend):
     table = [[Value(i + j * 1.0) for i in range(30)] for j in range(6)]
     fast = vmap(lambda i, x: minigrad.dot(take(table, i), list(x)), backend=backend)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,15 +13,15 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def bench():
-    path = ROOT / "bench"
-    if not path.is_dir():
+    if not (ROOT / "bench").is_dir():
         pytest.skip("the benchmarks are not here")
-    sys.path.insert(0, str(path))
+    sys.path.insert(0, str(ROOT))
     try:
-        import compiled
+        from bench import columns, compiled_tables
     finally:
-        sys.path.remove(str(path))
-    return compiled
+        sys.path.remove(str(ROOT))
+    compiled_tables.print_table = columns.print_table
+    return compiled_tables
 
 
 def row(least, **more):
@@ -52,7 +53,8 @@ def test_tables_fit_80_columns(bench, capsys):
         },
     }
     growth = {"rows": [], "missing": missing}
-    bench.print_tables({"A": step, "M32": step, "B end to end": trained, "E": growth})
+    for table in bench.tables({"A": step, "M32": step, "B end to end": trained, "E": growth}):
+        bench.print_table(*table)
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     for whole in (
@@ -66,3 +68,37 @@ def test_tables_fit_80_columns(bench, capsys):
         assert whole in text
     assert " ".join(missing.split()) in " ".join(text.split())
     assert "…" not in text
+
+
+@pytest.mark.usefixtures("bench")
+def test_a_case_that_fails_takes_no_other_along():
+    code = """
+import subprocess
+import sys
+from bench import compiled
+
+def fails():
+    raise ValueError("no luck")
+
+def nothing(why):
+    return lambda: {"rows": {}, "missing": why}
+
+compiled.jobs = lambda *_: [("E", nothing("before")), ("A", fails), ("E again", nothing("after"))]
+sys.argv = ["compiled.py"]
+compiled.main()
+"""
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "before" in done.stdout
+    assert "after" in done.stdout
+    assert "no luck" in done.stderr
+    assert "Not measured, because of an error or Ctrl-C: A." in done.stderr
+    assert done.returncode == 1
+
+
+@pytest.mark.usefixtures("bench")
+def test_no_module_of_the_benches_hides_one_of_the_tests():
+    """Both folders are on the path where a bench asks the tests for models."""
+    scripts = {"agreement"}  # which is run, and which nobody imports
+    here, there = ({path.stem for path in (ROOT / x).glob("*.py")} for x in ("bench", "tests"))
+    assert here & there <= scripts

@@ -49,10 +49,13 @@ def bench(tmp_path):
 
 def test_bars_have_numbers_date_and_machine(bench):
     html = module("measured").figure("bench.json A\nminigrad, kernel\nC\n", bench)
-    assert "2 µs" in html
-    assert "8 µs" in html
+    assert "2.00 µs" in html
+    assert "8.00 µs" in html
     assert "a &lt;case&gt;. Logarithmic; measured 2026-01-02, a machine, Python 3.14." in html
     assert html.index("minigrad, kernel") < html.index(">C<")
+    spanish = module("measured").figure("bench.json A\nminigrad, kernel\nC\n", bench, "es")
+    assert "minigrad, el programa" in spanish
+    assert module("measured").told(9.25e-6, "es") == "9,25 µs"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,7 @@ def test_a_figure_that_is_not_there_is_refused(text, why, bench):
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(9.25e-6, "9.25 µs"), (0.1159, "116 ms"), (94.1e-9, "94.1 ns"), (2.0, "2 s")],
+    [(9.25e-6, "9.25 µs"), (0.1159, "116 ms"), (94.1e-9, "94.1 ns"), (2.0, "2.00 s")],
 )
 def test_times_are_told_in_a_unit_that_fits(seconds, text):
     assert module("measured").told(seconds) == text
@@ -81,8 +84,8 @@ def test_times_are_told_in_a_unit_that_fits(seconds, text):
 def test_longer_is_longer():
     import re
 
-    svg = module("measured").svg({"a": 1e-6, "b": 1e-3, "c": 1e-2}, "t")
-    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', svg)]
+    html = module("measured").bars({"a": 1e-6, "b": 1e-3, "c": 1e-2})
+    widths = [float(w) for w in re.findall(r'style="width:([\d.]+)%"', html)]
     # Logarithmic: from a to b three decades, from b to c one.
     assert (widths[1] - widths[0]) / (widths[2] - widths[1]) == pytest.approx(3.0, rel=0.01)
     assert all(math.isfinite(w) and w > 0 for w in widths)

@@ -53,6 +53,15 @@ def test_where_links_go(page, file, written, becomes):
     assert found == wanted
 
 
+def test_what_a_page_needs_is_said_once():
+    text = "<!-- needs jax -->\n```python\na\n```\n\n<!-- needs jax optax -->\n```python\nb\n```\n"
+    text += "<!-- needs jax -->\n"
+    told = pages._told_what_is_needed(text, "es")
+    assert told.count("*Si `jax` está instalado:*\n\n```python\na\n") == 1
+    assert told.count("*Si `optax` está instalado:*\n\n```python\nb\n") == 1
+    assert told.endswith("<!-- needs jax -->\n")
+
+
 def test_examples_are_pages_that_show_them_whole():
     path = ROOT / "examples" / "moons.py"
     assert path.read_text() in pages.text_of(path, "examples/moons.md", "en")

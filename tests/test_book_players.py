@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 
 import pytest
 from books import module, page
@@ -14,7 +16,8 @@ pytestmark = pytest.mark.site
 
 
 def payload(html):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', html, re.S)[1])
+    told = re.search(r'<script type="application/json">(.*?)</script>', html, re.S)[1]
+    return json.loads(zlib.decompress(base64.b64decode(json.loads(told))))
 
 
 def test_an_expression_with_its_numbers_is_played():

@@ -49,6 +49,17 @@ def test_an_exercise_says_how_it_is_checked_and_folds_its_hint(tmp_path):
     assert 'id="exercise-07"' in html
 
 
+@pytest.mark.parametrize("has_engine", [True, False])
+def test_an_exercise_that_no_page_can_grade_says_why(has_engine, tmp_path):
+    text = ":::{exercise} 12\nDo.\n:::\n\n:::{exercise} 11\nDo.\n:::"
+    html, warned = page(text, tmp_path, minigrad_has_engine=has_engine)
+    assert warned == ""
+    assert html.count("a browser has no NumPy") == 1
+    said = html.index("a browser has no NumPy")
+    assert html.index("exercise-12") < said < html.index("exercise-11")
+    assert ("Or do it here" in html) is has_engine
+
+
 def test_in_spanish(tmp_path):
     text = (
         ":::{exercise} derivada\nHaz algo.\n\nPista: mira.\n:::\n\n:::{predict} ¿Qué?\nNada.\n:::"

@@ -51,7 +51,10 @@ def test_both_languages_have_the_same_addresses(site):
     for name in ("index.html", "howto/nan.html", "ops.html"):
         text = english[name].read_text(encoding="utf-8")
         assert f'href="{"../" * (name.count("/") + 1)}es/{name}"' in text
-    assert '<html class="no-js" lang="es"' in spanish["index.html"].read_text(encoding="utf-8")
+    front = spanish["index.html"].read_text(encoding="utf-8")
+    assert '<html class="no-js" lang="es"' in front
+    assert "<span>Siguiente</span>" in front  # the theme's own words, too
+    assert "<span>Next</span>" not in front
 
 
 def test_every_link_leads_somewhere(site):

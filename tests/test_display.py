@@ -303,3 +303,26 @@ def test_functions_for_array_libraries():
     step(2.0)
     assert repr(step).startswith("<train_step of loss with SGD, 1 step taken: 1 program, ")
     assert repr(step).endswith("run by JAX>")
+
+
+def test_an_operation_of_many_operands_can_be_read_in_a_cell():
+    """As what a compiled loss returns, which has every weight as an operand."""
+    ws = [Value(float(k), label=f"w{k}") for k in range(60)]
+
+    @minigrad.compile
+    def loss():
+        return sum(w * w for w in ws)
+
+    for root in (minigrad.dot(ws, ws[::-1]), loss()):
+        svg = root._repr_mimebundle_()["image/svg+xml"]
+        width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups())
+        assert width <= 900
+        assert height <= 540
+        assert "w0 … ×60" in svg  # and so many there are
+        assert "61 nodes" in svg
+        assert len(view.scene_of(root).units) == 61  # draw_dot has all of them
+
+
+def test_a_few_operands_are_drawn_one_by_one():
+    svg = minigrad.mean([Value(float(k), label=f"w{k}") for k in range(6)])._repr_mimebundle_()
+    assert "×" not in svg["image/svg+xml"]

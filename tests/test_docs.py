@@ -150,6 +150,37 @@ def test_the_tables_of_the_page_about_scaling_are_up_to_date(generate):
     assert page == generate.scaling(), "run: python docs/generate.py"
 
 
+def test_figures_in_a_text_are_those_of_the_benches(generate):
+    for path, text in generate.texts().items():
+        assert path.read_text(encoding="utf-8") == text, (
+            f"{path.name}: run: python docs/generate.py"
+        )
+
+
+def test_every_case_that_was_measured_is_on_the_page_of_tables(generate):
+    page = (ROOT / "docs" / "performance_tables.md").read_text(encoding="utf-8")
+    assert generate.figures("compiled.json")["cases"].keys() <= generate.tables.placed(page)
+
+
+def test_nobody_types_what_was_measured(generate):
+    # Speeds and sizes stand beside what they were measured as, and are written by generate.py. The
+    # course is left out, whose numbers are part of what it explains.
+    typed = {
+        name_of(p): generate.typed(p.read_text("utf-8"))
+        for p in DOCUMENTS
+        if "course" not in p.parts
+    }
+    assert {name: found for name, found in typed.items() if found} == {
+        "docs/performance_tables.md": ["20 ms"],  # how the bench is set up, and the same here:
+        "docs/scaling.md": ["12.3 s", "0.8 s", "11.3 s", "20.8 s", "29.8 s", "0.9 s", "50 ms"],
+    }
+
+
+def test_a_figure_that_somebody_has_typed_is_noticed(generate):
+    text = "It is 38 × as fast: 94.1 ns. `9 s`\n\n```text\n3 ms\n```\n<!-- =a date -->2 s<!-- = -->"
+    assert generate.typed(text) == ["38 ×", "94.1 ns"]
+
+
 def test_the_drawings_are_up_to_date(generate):
     for name, text in generate.drawings().items():
         drawn = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")
@@ -237,6 +268,13 @@ def test_a_translation_has_the_structure_of_its_page(path):
     page = path.with_name(path.name.replace(".es.md", ".md"))
     for ours, theirs in zip(structure(path), structure(page), strict=True):
         assert ours == theirs
+
+
+def test_the_start_page_the_course_and_the_how_tos_are_translated():
+    pages = [ROOT / "docs" / name for name in ("index.md", "labs.md", "performance.md")]
+    pages += [p for folder in ("course", "howto") for p in (ROOT / "docs" / folder).glob("*.md")]
+    ours = {path for path in pages if not path.name.endswith(".es.md")}
+    assert ours == {path.with_name(path.name.replace(".es.md", ".md")) for path in TRANSLATED}
 
 
 def test_a_translation_that_went_astray_is_noticed(tmp_path):

@@ -13,12 +13,14 @@ import pytest
 from answers import answers, numbers, written
 from typer.testing import CliRunner
 
+from minigrad.cli import course
 from minigrad.cli.lab import app
 from minigrad.lab import LabError, exercises
 from minigrad.lab.chapters import CHAPTERS, YOUR_TURN, find
 from minigrad.lab.grading import grade
 from minigrad.lab.labs import LANGUAGES
 from minigrad.lab.measuring import measure
+from minigrad.lab.phrases import PHRASES
 from minigrad.lab.spanish import number_in
 
 COURSE = Path(__file__).parent.parent / "docs" / "course"
@@ -74,6 +76,43 @@ def test_the_solution_is_one_and_the_start_is_none(chapter, lang):
     else:
         assert begun.state == "wrong"
     assert chapter.starter(lang) != chapter.solution(lang)
+
+
+@pytest.mark.parametrize(
+    ("number", "answer", "kind", "told"),
+    [
+        (2, ["out = Value(self.data * other.data, (self, other))"], "None", "has no attribute"),
+        (4, ["o.grad = 1.0\nn.grad = 1 - o**2"], "Value", "not 'Value'"),
+        (6, ["reversed(sorted_below(self))"], "NameError", "'sorted_below' is not defined"),
+        (1, ["return slope(f, x, h)"], "RecursionError", "maximum recursion depth"),
+        (9, ["return self.exp()", "out = self.exp()\nout._backward = out._backward()\nreturn out"],
+         "NoneCalled", "not callable"),
+    ],
+)  # fmt: skip
+def test_what_raises_in_any_chapter_gets_a_hint_of_its_own(number, answer, kind, told):
+    chapter = find(str(number))
+    answers = [part + "\n" for part in answer]
+    for lang in LANGUAGES:
+        found = graded(chapter, written(chapter.starter(), answers), lang)
+        assert (found.state, found.mistake) == ("wrong", "")
+        assert found.hint == PHRASES[lang][f"hint {kind}"]
+    assert told in found.problem
+
+
+def test_a_name_that_an_exercise_asks_for_and_does_not_find_is_told():
+    renamed = find("1").solution().replace("def slope", "def Slope")
+    assert graded(find("1"), renamed).problem == (
+        "there is no `slope` in engine.py, and the exercise asks for it."
+    )
+
+
+def test_only_who_has_solved_the_last_exercise_is_told_that_it_was_the_last():
+    last = ALL[-1]
+    assert graded(last, last.solution()).lines[1] == "That was the last exercise of the course."
+    assert "minigrad lab check 14" in graded(last, last.starter()).lines[1]
+    wrong = written(last.starter(), ["return [0.0 for _ in shards[0][0]]"])
+    assert "minigrad lab next 14" in graded(last, wrong).lines[1]
+    assert "minigrad lab reset 14" in graded(last, "def").lines[1]
 
 
 def test_every_chapter_has_its_answers_and_its_page():
@@ -151,6 +190,16 @@ def test_the_pages_are_the_same_in_both_languages(chapter):
     assert re.search(r"^```\{player\}|^!\[", english, re.M)
 
 
+@pytest.mark.parametrize("page", sorted(COURSE.glob("*.md")), ids=lambda page: page.name)
+def test_what_is_typed_has_no_empty_line_inside_a_block(page):
+    """It would end the block: in a session, a reader types the page line by line."""
+    for kind, text in FENCE.findall(page.read_text("utf-8")):
+        if kind == "pycon":
+            assert not re.search(r"^\.\.\. *$", text, re.M)
+        elif kind == "python":
+            assert not re.search(r"\n\n+ ", text)
+
+
 @pytest.mark.parametrize("ending", ["", ".es"])
 def test_the_index_has_every_chapter_by_its_title(ending):
     listed = re.findall(
@@ -217,6 +266,14 @@ def test_an_exercise_from_start_to_end(tmp_path, monkeypatch):
     assert exercises.begun()["02-value"][1] == "solved"
     listed = {row["chapter"]: row["state"] for row in json.loads(run("course", "--json").output)}
     assert (listed["02-value"], listed["01-derivative"]) == ("solved", "open")
+
+
+def test_code_in_a_hint_stays_on_its_line():
+    for chapter in ALL:
+        for hint in [hint for lang in LANGUAGES for hint in chapter.hints(lang).values()]:
+            lines = course._wrapped(f"Pista: {hint}").splitlines()
+            assert all(line.count("`") % 2 == 0 and len(line) <= course.WIDTH for line in lines)
+            assert " ".join(lines) == f"Pista: {' '.join(hint.split())}"
 
 
 def test_what_is_named_wrongly_is_told(tmp_path, monkeypatch):
@@ -288,6 +345,10 @@ def test_every_chapter_is_a_notebook(notebooks, tmp_path):
                 ast.parse(program)
             assert ">>>" not in program
         assert not any(":::" in text or "```" in text for text in prose)
+        for target in re.findall(r"\]\(([^)]+)\)", "\n".join(prose)):
+            where, _, name = target.partition("attachment:")
+            held = [cell.get("attachments", {}).get(name) for cell in cells]
+            assert any(held) if name else (tmp_path / where).exists() or where.endswith(".ipynb")
         # Nothing is lost: what one types on the page is in a cell.
         for kind, text in FENCE.findall(page.read_text("utf-8")):
             if kind in ("pycon", "python"):
@@ -297,12 +358,14 @@ def test_every_chapter_is_a_notebook(notebooks, tmp_path):
 
 
 @pytest.mark.browser  # where the packages for notebooks are
-@pytest.mark.parametrize("name", ["04-by-hand.es"])
+@pytest.mark.parametrize("name", ["04-by-hand.es", "14-many-machines"])
 def test_a_notebook_runs_and_prints_what_its_page_says(notebooks, name, tmp_path, monkeypatch):
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
     (page,) = notebooks.chapters([f"{name}.md"])
+    if "<!-- needs jax -->" in page.read_text("utf-8"):
+        pytest.importorskip("jax")
     made = json.loads(notebooks.write(page, tmp_path, is_run=True).read_text("utf-8"))
     printed = [
         "".join(output.get("text") or output.get("data", {}).get("text/plain") or [])

@@ -66,3 +66,9 @@ def test_an_import_that_the_guide_named():
     from minigrad.graph import counts
 
     assert counts(minigrad.Value(2.0) * 3.0).edges == 2
+
+
+def test_what_micrograd_calls_its_modules():
+    module = __import__("minigrad.engine", fromlist=["Value"])
+    assert module.Value is Value
+    assert minigrad.engine() in ("native", "pure")  # which is a function all the same

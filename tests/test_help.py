@@ -74,6 +74,18 @@ def test_dir_shows_what_there_is_and_no_helper():
     assert listed == sorted(listed)
 
 
+@pytest.mark.parametrize("module", [minigrad.nn, minigrad.optim, minigrad.loss])
+def test_dir_of_a_module_shows_what_it_offers(module):
+    assert dir(module) == sorted(module.__all__)
+    assert all(hasattr(module, name) for name in dir(module))
+
+
+def test_a_compiled_function_and_a_picture_show_no_name_that_they_do_not_have():
+    pytest.importorskip("numpy")
+    for thing in (minigrad.compile(abs), minigrad.draw_dot(Value(1.0))):
+        assert not {"backward", "gradient", "show"} & set(dir(thing))
+
+
 def test_completion_finds_what_is_not_loaded_yet():
     completer = rlcompleter.Completer({"minigrad": minigrad})
     found = [completer.complete("minigrad.comp", 0), completer.complete("minigrad.vm", 0)]

@@ -9,6 +9,7 @@ import textwrap
 import pytest
 from sound_engines import source
 
+from minigrad import Value
 from minigrad.check import diagnose, diagnose_here
 from minigrad.check.doctor.catalogue import FAULTS
 from minigrad.check.doctor.signatures import patient
@@ -186,7 +187,7 @@ def test_somebodys_own_minigrad_is_the_one_that_is_examined(package, tmp_path):
         assert [f.code for f in diagnose(main).faults] == ["tanh_linear"]
         init = tmp_path / "minigrad" / "__init__.py"
         assert [f.code for f in diagnose(init).faults] == ["tanh_linear"]
-    assert "minigrad.engine" not in sys.modules
+    assert sys.modules["minigrad.engine"].Value is Value  # here it is what it was
 
 
 def test_a_folder_is_examined_by_the_file_with_the_engine(tmp_path):
@@ -198,6 +199,10 @@ def test_a_folder_is_examined_by_the_file_with_the_engine(tmp_path):
     report = diagnose(tmp_path)
     assert [f.code for f in report.faults] == ["tanh_linear"]
     assert report.remarks[0] == "the class is in src/deep/thing.py"
+    assert report.remarks[1] == (
+        "not examined: 1 more of its files with such a class; --table examines a folder of "
+        "submissions"
+    )
     assert diagnose(tmp_path, "Vector").exit_code == 2
 
 

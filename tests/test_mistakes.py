@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from decimal import Decimal
 from fractions import Fraction
@@ -99,10 +102,42 @@ LEARNER = [
     ("gradcheck(f)", TypeError, "write gradcheck(lambda a, b: a * b, [2.0, 3.0])"),
     ("minigrad.Vaule(2.0)", AttributeError, "did you mean Value?"),
     ("minigrad.MLP(2, [1])", AttributeError, "did you mean minigrad.nn.MLP?"),
+    ("nn.MPL(2, [1])", AttributeError, "did you mean MLP?"),
     ("minigrad.drawdot(a)", AttributeError, "did you mean draw_dot?"),
     ("minigrad.train(model)", AttributeError, "write minigrad.fit(model, xs, ys)"),
     ('setattr(a, "data", "3")', TypeError, "float(text)"),
     ('setattr(a, "label", 3)', TypeError, "a label is a text: label='3'"),
+    ("Value(1, 2)", TypeError, "a Value holds one: for several, [Value(x) for x in xs]"),
+    ("Value(Value)", TypeError, "make one of it first, Value(…)"),
+    ("a * Value", TypeError, "make one of it first, Value(…)"),
+    ("a * model", TypeError, "It is a model: call it, model(x)"),
+    ("model - a", TypeError, "It is a model: call it, model(x)"),
+    ("tanh(model)", TypeError, "It is a model: call it, model(x)"),
+    ("a @ [1, 2]", TypeError, "minigrad.dot(xs, ys)"),
+    ("[1, 2] @ a", TypeError, "minigrad.dot(xs, ys)"),
+    ("dot(a, b)", TypeError, "give a list: [v, …]"),
+    ("dot([[a]], [[b]])", TypeError, "[dot(x, y) for x in xs]"),
+    ("maximum(a, [b])", TypeError, "[maximum(x, b) for x in xs]"),
+    ("take(a, 0)", TypeError, "give the list: take(rows, index)"),
+    ("where(a, a, b)", TypeError, "compare it: where(v > 0, a, b)"),
+    ("where(a > 0, [b], 0)", TypeError, "[where(c, x, b) for x in xs]"),
+    ('where("a > 0", a, b)', TypeError, "give one comparison, as in where(v > 0, a, b)"),
+    ("where([True, False], a, b)", TypeError, "give one comparison"),
+    ("where(None, a, b)", TypeError, "give one comparison"),
+    ("gradcheck(product, [2.0])", TypeError, "give one for each of its arguments"),
+    ("gradcheck(f, [2.0, 3.0])", TypeError, "give one for each of its arguments"),
+    ('draw_dot(a, "LR")', ValueError, "a direction is rankdir='LR'"),
+    ("draw_dot(a, labels=True)", TypeError, "there is no such argument; write draw_dot(o"),
+    ('to_html("page.html", a)', TypeError, 'write to_html(o, "page.html")'),
+    ("draw_dot(a).show()", AttributeError, "minigrad.save(v, path) writes it"),
+    ("minigrad.ln(a)", AttributeError, "write minigrad.log(x)"),
+    ("minigrad.pow(a, 2)", AttributeError, "write v**2"),
+    ("minigrad.max(a, b)", AttributeError, "minigrad.maximum(a, b), of a list max(xs)"),
+    ("minigrad.randn(3)", AttributeError, "[Value(random.gauss(0, 1)) for _ in range(n)]"),
+    ("minigrad.seed(1)", AttributeError, "random.seed(1), or MLP(…, seed=1)"),
+    ('minigrad.load("model.npz")', AttributeError, "write model.load(path)"),
+    ("set_data([a, b], [1.0, '2'])", TypeError, "float(text)"),
+    ("set_data([a, b], b)", TypeError, "give a list: [v, …]"),
 ]
 TEACHER = [
     ("MLP(3, 4, 1)", TypeError, "MLP(3, [4, 1])"),
@@ -143,6 +178,19 @@ TEACHER = [
     ("fit(model, [[1, 2]], [1], epochs=10)", TypeError, "steps=100 says how many"),
     ("fit(model, [[1, 2]], [1], lr=0.1)", TypeError, "optimizer=optim.SGD(model.parameters()"),
     ("fit([[1, 2]], [1], model)", TypeError, "fit(model, …): got list"),
+    ('SGD(model.parameters(), lr="0.1")', TypeError, "it holds one number. Convert the text"),
+    ("SGD(model.parameters(), lr=a)", TypeError, "it holds one number. Take its number, v.data"),
+    ('SGD(model.parameters(), momentum="0.9")', TypeError, "float(text)"),
+    ('optim.Adam(model.parameters(), betas=(0.9, "x"))', TypeError, "float(text)"),
+    ('optim.clip_grad_norm(model.parameters(), "1")', TypeError, "float(text)"),
+    ("optim.clip_grad_norm(1.0, model.parameters())", TypeError, "Take one element at a time"),
+    ("SGD([], lr=0.1)", ValueError, "finds the Values in a Module's attributes"),
+    ("SGD([1.0], lr=0.1)", TypeError, "they are Values: pass model.parameters()"),
+    ("fit(nn.Module(), [[1, 2]], [1])", TypeError, "give something to call"),
+    ("fit(Untrained(), [[1, 2]], [1])", ValueError, "has no parameters; they are the Values in"),
+    ('nn.Neuron(2, "tanh")', TypeError, "by its name: activation='tanh'"),
+    ('nn.Layer(2, 3, "tanh")', TypeError, "write Layer(2, 3, activation='tanh')"),
+    ("SGD(a, lr=0.1)", TypeError, "give a list: [v, …]"),
     ("SGD(model.parameters, lr=0.1)", TypeError, "call it: parameters()"),
     ("SGD(model, lr=0.1)", TypeError, "pass model.parameters()"),
     ("SGD([model.parameters()], lr=0.1)", TypeError, "pass model.parameters()"),
@@ -151,6 +199,16 @@ TEACHER = [
     ("loss.mse([[a, b]], [1.0])", TypeError, "[x for row in predictions for x in row]"),
     ("loss.mse([[a], [b]], [[1.0], [2.0]])", TypeError, "[x for row in predictions for x in row]"),
     ("loss.mse([a, b], [[1.0], [2.0]])", TypeError, "[x for row in targets for x in row]"),
+    ("loss.mse([None, a], [1.0, 2.0])", TypeError, "is a return missing where this None"),
+    ('loss.mse([a, "x"], [1.0, 2.0])', TypeError, "float(text)"),
+    ('loss.mse([a], ["1"])', TypeError, "float(text)"),
+    ("loss.hinge([None], [1])", TypeError, "is a return missing where this None"),
+    ("loss.binary_cross_entropy([None], [1])", TypeError, "is a return missing where this None"),
+    ("loss.cross_entropy([None], [0])", TypeError, "whether a return is missing"),
+    ("loss.mae([a], [1.0])", AttributeError, "minigrad.mean([abs(p - t) for p, t in"),
+    ("loss.softmax([a])", AttributeError, "did you mean minigrad.softmax?"),
+    ("nn.SGD(model.parameters())", AttributeError, "did you mean minigrad.optim.SGD?"),
+    ("optim.cross_entropy([a], 0)", AttributeError, "did you mean minigrad.loss.cross_entropy?"),
     ("loss.mse([a, b], [1.0])", ValueError, "one for each"),
     ("loss.hinge([a], [0])", ValueError, "targets are -1 or +1, got 0"),
     ("loss.binary_cross_entropy([a], [[1]])", TypeError, "[x for row in targets for x in row]"),
@@ -177,6 +235,9 @@ ELSEWHERE = [
     ("model.state_dict()", AttributeError, "write model.save(path) and model.load(path)"),
     ('model.to("cuda")', AttributeError, "on no device: leave it out"),
     ("minigrad.tensor([1.0])", AttributeError, "a number is a Value(2.0)"),
+    ("minigrad.vjp(f, 2.0)", AttributeError, "write grad(output, [a, b])"),
+    ("minigrad.jacrev(f)", AttributeError, "write jacobian([y, z], [a, b])"),
+    ("minigrad.hvp(f, 2.0, 1.0)", AttributeError, "minigrad.compile(f).hvp((x, y), (1.0, 0.0))"),
     ("minigrad.jit(f)", AttributeError, "write minigrad.compile"),
     ("nn.Linear(2, 3)", AttributeError, 'write Layer(nin, nout, activation="linear")'),
     ("nn.ReLU()", AttributeError, "activations are functions: minigrad.relu(x)"),
@@ -185,6 +246,16 @@ ELSEWHERE = [
     ("compile(product).hvp((2.0, 1.0))", TypeError, "f.hvp((x, y), (1.0, 0.0))"),
     ("compile(product).hvp(2.0, 1.0)", TypeError, "f.hvp((x, y), (1.0, 0.0))"),
     ("vmap(f)(2.0)", TypeError, "np.array(…)"),
+    ("train_step(f)", TypeError, "write train_step(loss, optimizer)"),
+    ("vmap(f, in_axes=0)", TypeError, "arrays are cut along their first axis"),
+    ("compile(f, 2.0)", TypeError, "too many arguments; write compile(f)"),
+    ("compile(f, fullgraph=True)", TypeError, "there is no such argument; write compile(f)"),
+    ("compile(f).backward()", AttributeError, "call it on what it returns: f(x).backward()"),
+    ("compile(f).gradient(2.0)", AttributeError, "write f.grad(x)"),
+    ("compile(lambda rows, i: rows[i])([a, b], 1.0)", TypeError, "write int(i), or give it an int"),
+    ("minigrad.padded([1, 2])", TypeError, "padded([[1, 2], [3]])"),
+    ("softmax([a, b], dim=0)", TypeError, "it takes one list; of several, [softmax(x)"),
+    ("log_softmax([a, b], axis=-1)", TypeError, "it takes one list; of several, [softmax(x)"),
     ("train_step(f, model)", TypeError, "an optimiser of minigrad.optim"),
 ]
 # Only the slots of an extension type refuse in words of ours and yet do not make a Value look like
@@ -211,9 +282,20 @@ TORCH = [
     ("a * torch.tensor(2.0)", TypeError, "Use x.item()"),
     ("torch.tensor(2.0) * a", TypeError, "Use x.item()"),
     ("a * torch.ones(3)", TypeError, "[v * x for x in xs.ravel()]"),
+    ("minigrad.to_torch(product, 1.0)", TypeError, "give one for each of its arguments"),
     ("MLP(2, [3, 1])(torch.ones(2))", TypeError, "Use x.item()"),
     ("MLP(2, [3, 1])(torch.ones(2, 2))", TypeError, "[model(point) for point in points]"),
 ]
+
+
+class Untrained(nn.Module):
+    """A model whose weights are plain numbers."""
+
+    def __init__(self):
+        self.weights = [0.5, -0.5]
+
+    def __call__(self, x):
+        return sum(w * xi for w, xi in zip(self.weights, x, strict=True))
 
 
 def names() -> dict[str, object]:
@@ -226,7 +308,7 @@ def names() -> dict[str, object]:
     }
     known |= {"train_step": minigrad.train_step, "math": math, "SGD": optim.SGD, "MLP": MLP}
     known |= {"a": Value(2.0, label="a"), "b": Value(3.0, label="b"), "model": MLP(2, [3, 1])}
-    known |= {"minigrad": minigrad, "optim": optim}
+    known |= {"minigrad": minigrad, "optim": optim, "Untrained": Untrained}
     return known | {"f": lambda x: x * x, "product": operator.mul, "loss": loss, "nn": nn}
 
 
@@ -344,6 +426,54 @@ def test_a_block_without_brackets(mode):
         mode,
     ):
         pass
+
+
+def test_a_name_is_guessed_once():
+    """The interpreter guesses from what an error says of its object, when nobody catches it."""
+    program = "import minigrad; minigrad.gradchek"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=60,
+    )
+    assert done.stderr.lower().count("did you mean") == 1
+    assert done.stderr.rstrip().endswith("did you mean gradcheck?")
+
+
+def test_a_scope_without_a_name():
+    with pytest.raises(TypeError, match=re.escape('with scope("attention"):')), minigrad.scope:
+        pass
+
+
+def test_the_derivative_of_an_operand_by_its_result():
+    a, b, far = Value(2.0), Value(3.0), Value(5.0)
+    product = a * b
+    with pytest.warns(RuntimeWarning, match="swap the two"):
+        assert minigrad.grad(a, product) == 0.0
+    assert minigrad.grad(product, far) == 0.0  # what has no part in it moves nothing
+    assert minigrad.grad(product, product) == 1.0
+    assert minigrad.grad(0 * a, [a, b]) == [0.0, 0.0]
+
+
+def test_numbers_that_are_refused_change_nothing():
+    a, b = Value(1.0), Value(2.0)
+    with pytest.raises(TypeError):
+        minigrad.set_data([a, b], [3.0, None])
+    assert (a.data, b.data) == (1.0, 2.0)
+
+
+def test_models_that_know_better_are_asked():
+    class Scaled(nn.MLP):
+        def __rmul__(self, other):
+            return ("scaled", other)
+
+        __radd__ = __rmul__
+
+    a = Value(2.0)
+    assert a * Scaled(1, [1]) == ("scaled", a)
 
 
 def test_a_message_does_not_cost_a_gradient():

@@ -198,7 +198,7 @@ def test_clipping():
         (lambda v: SGD([v, v], lr=0.1), ValueError, "twice"),
         (lambda v: SGD([1.0], lr=0.1), TypeError, r"model\.parameters\(\)"),
         (lambda v: SGD(MLP(1, [1])), TypeError, r"pass model\.parameters\(\)"),
-        (lambda v: SGD([v], lr="a"), TypeError, "lr: got str"),
+        (lambda v: SGD([v], lr="a"), TypeError, "lr=…: got str"),
         (lambda v: SGD([v], lr=-1.0), ValueError, "lr=-1.0"),
         (lambda v: SGD([v], lr=math.nan), ValueError, "lr=nan"),
         (lambda v: SGD([v], momentum=1.5), ValueError, "momentum=1.5"),

@@ -58,7 +58,7 @@ def test_generators_modules_and_subclasses():
         (lambda v: zero_grad([None]), TypeError, "got NoneType among them"),
         (lambda v: set_data([v], [1.0, 2.0]), ValueError, "1 Values but 2 numbers"),
         (lambda v: set_grads([v, v], [1.0]), ValueError, "2 Values but 1 numbers"),
-        (lambda v: set_data([v], ["x"]), TypeError, "must be real number"),
+        (lambda v: set_data([v], ["x"]), TypeError, "got str; it holds one number"),
     ],
 )
 def test_bad_input_changes_nothing(attempt, error, words):

@@ -56,7 +56,8 @@ class Page(html.parser.HTMLParser):
 
     @property
     def play(self):
-        return json.loads(self.contents["script", "application/json"])["play"]
+        told = json.loads(self.contents["script", "application/json"])
+        return json.loads(zlib.decompress(base64.b64decode(told)))["play"]
 
 
 # ---- frames -------------------------------------------------------------------------------------

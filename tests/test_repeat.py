@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import math
 import threading
 import weakref
 
@@ -11,6 +13,7 @@ import pytest
 
 import minigrad
 from minigrad import Value
+from minigrad.compiler.specialization import BY_ALL
 
 only_native = pytest.mark.skipif(minigrad.engine() == "pure", reason="all calls go the long way")
 SCALE = 2.0
@@ -61,6 +64,89 @@ def test_repeats_have_the_numbers_of_their_own_call():
     assert called._operands == ()
 
 
+# ---- derivatives by the arguments are made when somebody asks for them ---------------------------
+
+
+def weighted(w, b):
+    return lambda x, rows, k: w * x * x * k + b * rows[0]["y"] + (x * rows[0]["y"]).sin()
+
+
+PLACE = (1.5, [{"y": -0.7}], 3)
+
+
+def slopes(w, b, x, rows, k):
+    y = rows[0]["y"]
+    by_x = 2 * w * x * k + math.cos(x * y) * y
+    return pytest.approx((by_x, b + math.cos(x * y) * x, w * x * x), rel=1e-14)
+
+
+def told(grads):
+    by_x, rows, by_k = grads.args
+    return by_x, rows[0]["y"], by_k
+
+
+def test_derivatives_by_arguments_are_those_of_their_call():
+    w, b = Value(2.0), Value(0.5)
+    f = minigrad.compile(weighted(w, b), audit=False)
+    first = told(f.grad(*PLACE))  # the long way
+    assert first == slopes(2.0, 0.5, *PLACE)
+    for _ in range(3):
+        f.grad(*PLACE)
+    others = [(x, [{"y": x / 3}], 3) for x in (0.3, -2.0)]
+    kept = [f.grad(*place) for place in (PLACE, *others)]
+    w.data = 7.0
+    later = f.grad(*PLACE)
+    w.data = 11.0
+    assert told(kept[0]) == first  # to the last bit
+    assert [told(grads) for grads in kept[1:]] == [slopes(2.0, 0.5, *place) for place in others]
+    assert told(later) == slopes(7.0, 0.5, *PLACE)
+    assert (later[w], later[b], len(later.numbers)) == (1.5 * 1.5 * 3, -0.7, 2)
+    assert later.args is later.args
+    assert told(f.grad(*PLACE)) == slopes(11.0, 0.5, *PLACE)
+
+
+@only_native
+def test_who_asks_once_gets_them_with_every_call():
+    w, b = Value(2.0), Value(0.5)
+    f = ready(weighted(w, b), *PLACE)
+    spec = f.dispatch.latest()
+    ran = []
+    made = spec.machine(BY_ALL)
+    made.adjoints_of = lambda inputs: (ran.append(inputs), type(made).adjoints_of(made, inputs))[1]
+    assert told(f.grad(*PLACE)) == slopes(2.0, 0.5, *PLACE)
+    assert len(ran) == 1
+    assert not is_repeated(f, lambda: f.grad(*PLACE))
+    grads = []
+    assert is_repeated(f, lambda: grads.append(f.grad(*PLACE)))
+    assert told(grads[0]) == slopes(2.0, 0.5, *PLACE)
+    assert len(ran) == 1
+
+
+def test_copies_have_them():
+    w, b = Value(2.0), Value(0.5)
+    f = ready(weighted(w, b), *PLACE)
+    grads, copied = f.grad(*PLACE), copy.deepcopy(f.grad(*PLACE))
+    assert told(copied) == told(grads) == slopes(2.0, 0.5, *PLACE)
+    assert list(copied.values()) == list(grads.values())
+
+
+def test_infinite_ones_are_what_the_long_way_says():
+    w, b = Value(2.0), Value(0.5)
+    f = ready(lambda x, n: b * w + b * minigrad.sqrt(x) * n, 1.0, 2.0)
+    value, grads = f.value_and_grad(0.0, 2.0)
+    assert value == 1.0
+    assert (grads[w], grads[b]) == (0.5, 2.0)
+    assert grads.args == (math.inf, 0.0)
+
+
+def test_whole_numbers_have_none_then_either():
+    w = Value(2.0)
+    f = ready(lambda rows, x, at: w * rows[at] * x, [1.0, 5.0], 3.0, 1)
+    grads = f.grad([2.0, 7.0], 4.0, 1)
+    assert grads.args == ([0.0, 8.0], 14.0, 0.0)
+    assert grads[w] == 28.0
+
+
 def test_they_are_counted():
     f = ready(scaled, 1.5, 2.0)
     before = f.cache_info()
@@ -69,6 +155,95 @@ def test_they_are_counted():
         f.value_and_grad(1.0, 2.0)
     assert f.cache_info()._replace(calls=before.calls) == before
     assert f.cache_info().calls == before.calls + 10
+
+
+class Sly(np.float64):
+    """A number that calls the function while it is asked for itself."""
+
+    def __float__(self):
+        self.call()
+        return 6.0
+
+
+def sly(call):
+    number = Sly(6.0)
+    number.call = call
+    return number
+
+
+def _by_an_optimiser(w, f):
+    w.grad = -3.0
+    minigrad.optim.SGD([w], lr=1.0).step()
+
+
+def _by_a_training_step(w, f):
+    minigrad.train_step(lambda x: -w * x, minigrad.optim.SGD([w], lr=3.0))(1.0)
+
+
+WRITERS = {
+    "data": lambda w, f: setattr(w, "data", 6.0),
+    "set_data": lambda w, f: minigrad.set_data([w], [6.0]),
+    "__init__": lambda w, f: w.__init__(6.0),
+    "what copies do": lambda w, f: w._set_state(Value(6.0)._state()),
+    "an optimiser": _by_an_optimiser,
+    "a training step": _by_a_training_step,
+    "a number that calls": lambda w, f: setattr(w, "data", sly(lambda: f(2.0))),
+    "one that calls when made": lambda w, f: w.__init__(sly(lambda: f.value_and_grad(2.0))),
+    "nothing": lambda w, f: None,
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_number_that_was_written_is_read_again(writer):
+    w, other = Value(3.0), Value(0.5)
+    f = ready(lambda x: w * x + other, 1.0)
+    assert f(2.0).data == 6.5  # whatever the calls read now, it is 3.0
+    assert f.value_and_grad(2.0)[0] == 6.5
+    WRITERS[writer](w, f)
+    number = 3.0 if writer == "nothing" else 6.0
+    value, grads = f.value_and_grad(2.0)
+    assert value == 2 * number + 0.5
+    assert grads.args == (number,)
+    assert f(2.0).data == 2 * number + 0.5
+    other.data = 1.5
+    assert f(2.0).data == f.value_and_grad(2.0)[0] == 2 * number + 1.5
+
+
+class Base:
+    power = 2
+
+
+class Settings(Base):
+    scale = 3.0
+
+
+@pytest.fixture
+def settings():
+    yield Settings
+    Settings.scale, Base.power = 3.0, 2
+    if "power" in vars(Settings):
+        del Settings.power
+
+
+CHANGES = {
+    "an attribute": (lambda: setattr(Settings, "scale", 5.0), 5.0 * 16.0),
+    "one of a base": (lambda: setattr(Base, "power", 3), 3.0 * 64.0),
+    "one that hides that": (lambda: setattr(Settings, "power", 1), 3.0 * 4.0),
+    "one that does not matter": (lambda: setattr(Settings, "other", 1), 3.0 * 16.0),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_class_that_was_changed_is_noticed(what, settings):
+    change, wanted = CHANGES[what]
+    f = ready(lambda x: settings.scale * x**settings.power, 2.0)
+    for _ in range(3):
+        assert f(4.0).data == f.value_and_grad(4.0)[0] == 48.0
+    change()
+    for _ in range(3):
+        assert f(4.0).data == f.value_and_grad(4.0)[0] == wanted
+    if minigrad.engine() == "native":
+        assert is_repeated(f, lambda: f(4.0))
 
 
 def test_values_among_the_arguments_and_behind_the_function():

@@ -428,7 +428,7 @@ def test_local_derivatives_in_microgpts_style():
     for attempt, words in [
         (lambda: Value(1.0, (a, 2.0), "op"), "float among the operands"),
         (lambda: Value(1.0, (a), "op"), r"\(v,\), with a comma"),
-        (lambda: Value(1.0, 5, "op"), r"got int; give a list: \[5"),
+        (lambda: Value(1.0, 5, "op"), "got a second number; a Value holds one"),
         (lambda: Value(1.0, (a,), 12.0), r"got float; give a list: \[12\.0"),
         (lambda: setattr(a, "_prev", [1]), "int among the operands"),
     ]:

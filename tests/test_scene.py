@@ -82,7 +82,7 @@ def test_repeats_are_counted_right():
     assert sum(unit.count for unit in scene.units) == len(order)
     assert scene.notice == (
         f"{len(order):,} nodes and {len(edges(total)):,} arrows drawn as {len(scene.units)} boxes "
-        "and 1 arrow; ×n stands for n alike; open=[…] opens boxes by name."
+        "and 1 arrow; ×n stands for n alike; open=[…] opens boxes by name, play(…) with a click."
     )
     boxes = [(unit.box, unit.times) for unit in scene.units]
     assert boxes == [("MLP", 40), ("hinge", 1)]
@@ -634,6 +634,22 @@ def test_an_idiom_is_known_however_it_is_spelled(name, spelled):
 def test_what_only_looks_like_an_idiom(name, spelled):
     folding, _ = folded(topological_order(spelled(numbers(5))), LIMIT)
     assert name not in {box.name for box in folding.boxes.values()}
+
+
+@pytest.mark.parametrize(
+    "negative",
+    [
+        lambda x: -x,
+        lambda x: x * -1,
+        lambda x: Value(-1.0, label="w") * x,
+        lambda x: x * Value(-1.0) * x,
+    ],
+)
+def test_a_negative_leaf_beside_a_softmax_is_no_loss(negative):
+    xs = numbers(5)
+    total = shares(xs)[1].sqrt() + negative(xs[0])
+    folding, _ = folded(topological_order(total), LIMIT)
+    assert {box.name for box in folding.boxes.values()} == {"softmax"}
 
 
 def lstm(steps):

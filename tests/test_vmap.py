@@ -252,3 +252,19 @@ def test_edges_survive_in_lanes(backend):
         for got, right in zip(found.tolist(), expected, strict=True):
             assert got == near(right, rel=1e-14, abs=0.0, nan_ok=True)
             assert right != 0 or math.copysign(1, got) == math.copysign(1, right)
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy"], indirect=True)
+def test_a_row_that_is_not_finite_hides_no_other_way(backend):
+    def either(x):
+        return x.log() if x < 100.0 else x * 1.0
+
+    xs = np.full(20_000, 2.0)
+    xs[0] = 0.0  # the exact program, which is to say what its logarithm is, has no guards
+    fast = vmap(either, backend=backend)
+    assert fast(xs)[:2].tolist() == near([-math.inf, math.log(2.0)])
+    for row in (3, 100, 19_999):
+        xs[row] = 200.0
+        with pytest.raises(GuardError, match=f"row {row} would take another way"):
+            fast(xs)
+        xs[row] = 2.0

@@ -94,7 +94,7 @@ def loop(loss, optimizer):
 class Compiled:
     """The compiler, a whole call at a time: arguments in, value and gradients out."""
 
-    cores, optimizer = 1, "Adam"
+    cores, optimizer, dtype = 1, "Adam", np.float64
 
     class kit(EagerKit):  # noqa: N801
         take = staticmethod(minigrad.take)
@@ -133,8 +133,9 @@ class Compiled:
 
     def prepare(self, case):
         if case == "C":
-            function = minigrad.vmap(lambda *option: problems.call_price(*option, self.kit))
-            arrays = problems.options()
+            price = functools.partial(problems.call_price, kit=self.kit)
+            function = minigrad.vmap(price, dtype=self.dtype)
+            arrays = [array.astype(self.dtype, copy=False) for array in problems.options()]
             return Job(
                 lambda: self.many(function, *arrays),
                 lambda answer: (np.asarray(answer[0]), np.stack(answer[1])),
@@ -257,6 +258,12 @@ class TwoCores(Compiled):
     """A batch on two cores."""
 
     cores = 2
+
+
+class Float32(Compiled):
+    """A batch in float32, from arrays of it."""
+
+    dtype = np.float32
 
 
 def peak():

@@ -59,8 +59,7 @@ def __getattr__(name: str) -> _Any:
     if name in _MODULES:
         return _import_module(f".{name}", __name__)
     if name not in _COMPILER:
-        known = [f"{part.__name__}.{each}" for part in (nn, optim, loss) for each in part.__all__]
-        _refuse_name(__name__, name, [*known, *__dir__()], _PACKAGE)
+        _refuse_name(__name__, name, __dir__(), _PACKAGE)
     from .compiler import api as compilation
 
     for each in _COMPILER:

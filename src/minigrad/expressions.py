@@ -52,7 +52,16 @@ _TOKEN = re.compile(
     r"|(?P<symbol>\*\*|<=|>=|[-+*/(),;<>]))"
 )
 _NUMBER = re.compile(r"[+-]?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
-_HINTS = "^.="  # what people write who know it from elsewhere
+_HINTS = "^.=[|²³√×·÷−"  # what people write who know it from elsewhere
+_WORDS = ("if", "and", "or")  # of Python's, where an operator is expected
+_INSTEAD = {
+    "log10": "log(x)/log(10)",  # nearest to log1p, which is another thing
+    "log2": "log(x)/log(2)",
+    "pow": "x**y",
+    "arctan": "atan(x)",
+    "arcsin": "asin(x)",
+    "arccos": "acos(x)",
+}
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _PRECEDENCE = {
     **dict.fromkeys(_COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "negate": 4, "**": 5,
@@ -119,7 +128,8 @@ class _Yard:
             self._read_target(token, position)
         elif kind in ("number", "name", "call") or token == "(":
             if not self.expects_operand:
-                raise self.error("no operator", position, token=repr(token))
+                key = f"word {token}" if token in _WORDS else "no operator"
+                raise self.error(key, position, token=repr(token))
             self._read_operand(kind, token, position)
         elif self.expects_operand:
             if token not in ("+", "-"):
@@ -188,6 +198,8 @@ class _Yard:
                 close = close or difflib.get_close_matches(token, FUNCTIONS)
                 others = ("there are", {"names": ", ".join(FUNCTIONS)})
                 hint = ("did you mean", {"name": close[0]}) if close else others
+                if token in _INSTEAD:
+                    hint = ("instead", {"words": _INSTEAD[token]})
                 raise self.error("no such function", position, name=repr(token), hint=hint)
             self.waiting.append(_Waiting("call", token, position))
         elif token == "(":

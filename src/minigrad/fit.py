@@ -432,6 +432,11 @@ def _require_model(model: Any) -> None:
 
 def _optimizer_of(optimizer: Any, model: Any) -> Optimizer:
     parameters = list(model.parameters())
+    if not parameters:
+        raise ValueError(
+            f"fit(model, …): {type(model).__name__} has no parameters; they are the Values in its "
+            "attributes, such as self.w = [Value(0.5), Value(-0.5)]."
+        )
     if isinstance(optimizer, Optimizer):
         mine = set(map(id, parameters))
         if not any(id(each) in mine for each in optimizer.parameters):

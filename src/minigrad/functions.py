@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any, NoReturn, Protocol
 
 from .core.coerce import as_float, as_list
+from .core.elsewhere import explained
 from .core.node import clock
 from .core.observers import tracer
 from .core.ops import OPS, TABLE
@@ -110,6 +111,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 # ---- any number of operands ----------------------------------------------------------------
 
+_ONE_LIST = "it takes one list; of several, [softmax(x) for x in rows]"
+
 
 def sum(xs: Iterable[Any], *more: Any) -> Any:
     """Add Values and numbers in one node; like the built-in, 0 for none."""
@@ -137,10 +140,12 @@ def logsumexp(xs: Iterable[Any], *more: Any) -> Any:
     return apply(OPS["logsumexp"], *xs)
 
 
+@explained("softmax([a, b])", dim=_ONE_LIST, axis=_ONE_LIST)
 def softmax(xs: Iterable[Any], *more: Any) -> list[Any]:
     return _composite("softmax", _some(xs, "softmax", more))
 
 
+@explained("log_softmax([a, b])", dim=_ONE_LIST, axis=_ONE_LIST)
 def log_softmax(xs: Iterable[Any], *more: Any) -> list[Any]:
     return _composite("log_softmax", _some(xs, "log_softmax", more))
 
@@ -158,6 +163,8 @@ def take(rows: Sequence[Any], index: Any) -> Any:
             f"take(rows, index): got {type(index).__name__}; an index is a whole number: "
             "int(index)."
         )
+    if isinstance(rows, Value):
+        raise TypeError("take(rows, index): got Value for rows; give the list: take(rows, index).")
     return rows[operator.index(index)]
 
 

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .core.coerce import as_list, is_nested
+from .core.coerce import as_float, as_list, is_nested
 from .core.elsewhere import LOSS, refuse_name
 from .core.node import clock
 from .functions import logsumexp, mean, relu, softplus, take
@@ -17,6 +17,10 @@ from .functions import sum as sum_of
 from .scalar import Value, end_call
 
 __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "l2", "mse"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion is to show
 
 
 def __getattr__(name: str) -> Any:
@@ -125,8 +129,8 @@ def _average(
     try:
         result = mean([one(p, t) for p, t in zip(predictions, targets, strict=True)])
     except TypeError:
-        _refuse_nested(name, "predictions", predictions)
-        _refuse_nested(name, "targets", targets)
+        _refuse_others(name, "predictions", predictions)
+        _refuse_others(name, "targets", targets)
         raise
     end_call(result, name, start)  # a box of its own in pictures
     return result
@@ -139,6 +143,14 @@ def _refuse_nested(name: str, what: str, xs: list[Any]) -> None:
             f"{name}: {what} is a list of lists; give one number for each example: "
             f"[x for row in {what} for x in row]."
         )
+
+
+def _refuse_others(name: str, what: str, xs: list[Any]) -> None:
+    """Raise if there is anything that is no number; a row of logits is looked at by itself."""
+    _refuse_nested(name, what, xs)
+    for x in xs:
+        if name != "cross_entropy" and not isinstance(x, Value) and not hasattr(x, "_traced_node"):
+            as_float(x, f"{name}({what}, …)" if what == "predictions" else f"{name}(…, {what})")
 
 
 def _class_of(target: Any) -> str:

@@ -56,9 +56,11 @@ class Neuron(Module):
         _require_sizes([nin], "Neuron(nin)")
         _require_activation("activation", activation)
         if nonlin not in (True, False):
+            remedy = f"an activation is given by its name: activation={nonlin!r}"
+            if not isinstance(nonlin, str):
+                remedy = "several neurons on the same inputs are a Layer(nin, nout)"
             raise TypeError(
-                f"Neuron(nin, nonlin): nonlin is True or False, got {nonlin!r}; several neurons "
-                "on the same inputs are a Layer(nin, nout)."
+                f"Neuron(nin, nonlin): nonlin is True or False, got {nonlin!r}; {remedy}."
             )
         self.w = [Value(rng.uniform(-1, 1)) for _ in range(nin)]
         self.b = Value(0)
@@ -94,7 +96,7 @@ class Neuron(Module):
 class Layer(Module):
     """`nout` neurons on the same inputs; a layer of one returns its Value, not a list."""
 
-    @explained("Layer(2, 3)")
+    @explained("Layer(2, 3, activation='tanh')")
     def __init__(self, nin: int, nout: int, **neuron_options: Any) -> None:
         _require_sizes([nin, nout], "Layer(nin, nout)")
         self.neurons = [Neuron(nin, **neuron_options) for _ in range(nout)]
@@ -178,6 +180,10 @@ class MLP(Module):
 
     def __repr__(self) -> str:
         return f"MLP of [{', '.join(map(repr, self.layers))}]"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion is to show
 
 
 def __getattr__(name: str) -> Any:

@@ -107,9 +107,14 @@ class Optimizer:
         for parameter in self.parameters:
             if not isinstance(parameter, Value):
                 got = type(parameter).__name__
-                raise TypeError(f"{call}: got {got} among them; pass model.parameters().")
+                raise TypeError(
+                    f"{call}: got {got} among them; they are Values: pass model.parameters()."
+                )
         if not self.parameters:
-            raise ValueError(f"{call}: there is none; pass model.parameters().")
+            raise ValueError(
+                f"{call}: there is none; pass model.parameters(), which finds the Values in a "
+                "Module's attributes."
+            )
         if len(set(map(id, self.parameters))) < len(self.parameters):
             raise ValueError(
                 f"{call}: the same Value is there twice and would be moved twice; pass each once."
@@ -141,7 +146,7 @@ class Optimizer:
     @lr.setter
     def lr(self, rate: float | Schedule) -> None:
         if not callable(rate):
-            rate = as_float(rate, "lr")
+            rate = _number("lr", rate)
             _require("lr", rate, rate >= 0.0 and isfinite(rate), "a finite number from 0 on")
         self._lr = rate
 
@@ -292,6 +297,8 @@ class SGD(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(parameters, lr)
+        momentum = _number("momentum", momentum)
+        weight_decay = _number("weight_decay", weight_decay)
         _require("momentum", momentum, 0.0 <= momentum < 1.0, "in [0, 1)")
         _require("weight_decay", weight_decay, weight_decay >= 0.0, "0 or more")
         _require("nesterov", nesterov, not nesterov or momentum > 0.0, "False without momentum")
@@ -333,7 +340,9 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(parameters, lr)
-        betas = tuple(as_list(betas, "Adam(betas)"))
+        numbers: Any = [_number("betas", beta) for beta in as_list(betas, "Adam(betas)")]
+        betas = tuple(numbers)
+        eps, weight_decay = _number("eps", eps), _number("weight_decay", weight_decay)
         in_range = len(betas) == 2 and all(0.0 <= beta < 1.0 for beta in betas)
         _require("betas", betas, in_range, "two numbers in [0, 1)")
         _require("eps", eps, eps > 0.0, "above 0")
@@ -379,6 +388,10 @@ class AdamW(Adam):
 
     def settings(self, lr: float) -> tuple[float, ...]:
         return self._settings(lr, 0.0, 1.0 - lr * self.weight_decay)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion is to show
 
 
 def __getattr__(name: str) -> Any:
@@ -452,6 +465,7 @@ def clip_grad_norm(parameters: Iterable[Value], largest: float) -> float:
     Returns the norm before. A norm that is not finite has no direction to keep: an error says so
     and the gradients stay.
     """
+    largest = _number("largest", largest)
     _require("largest", largest, largest > 0.0, "above 0")
     parameters = as_list(parameters, "clip_grad_norm(parameters)")
     norm = hypot(*[parameter.grad for parameter in parameters])
@@ -467,9 +481,14 @@ def clip_grad_norm(parameters: Iterable[Value], largest: float) -> float:
 
 def clip_grad_value(parameters: Iterable[Value], largest: float) -> None:
     """Cut every gradient off at `largest` in either direction."""
+    largest = _number("largest", largest)
     _require("largest", largest, largest > 0.0, "above 0")
     parameters = as_list(parameters, "clip_grad_value(parameters)")
     set_grads(parameters, [min(max(each.grad, -largest), largest) for each in parameters])
+
+
+def _number(name: str, value: Any) -> float:
+    return as_float(value, f"{name}=…")
 
 
 def _require(name: str, value: Any, holds: bool, what: str) -> None:

@@ -30,6 +30,7 @@ from .core.coerce import (
     as_list,
     is_number,
     refuse_comparison,
+    refuse_condition,
     refuse_operand,
     refuse_operator,
     refuse_subscript,
@@ -87,6 +88,7 @@ class Value(Node):
         else:
             source = None
             self._data = as_float(data, "Value(data)")
+        clock.writes += 1  # it may be called on a Value that is there
         self._grad = 0.0
         self._a = self._b = None
         self._da = self._db = 0.0
@@ -267,6 +269,9 @@ class Value(Node):
         return _number_binary(codes.POW, other, self)
 
     def __matmul__(self, other: Any) -> Any:
+        return refuse_operator(self, other, "@")
+
+    def __rmatmul__(self, other: Any) -> Any:
         return refuse_operator(self, other, "@")
 
     def __floordiv__(self, other: Any) -> Any:
@@ -693,22 +698,14 @@ def select(condition: Any, a: Any, b: Any) -> Any:
             choice = reader.chosen(condition, a, b)
             if choice is not None:
                 return choice
-    if type(condition) is int and condition < 0:
-        refuse_inverted(condition)
+    if type(condition) is not bool:
+        refuse_condition(condition)
     chosen = a if condition else b
     if isinstance(chosen, Value):
         return _node(codes.WHERE, _number_of(chosen, ""), chosen, None, 1.0, 0.0)
     if isinstance(a, Value) or isinstance(b, Value):
         return Value(as_float(chosen, "where"))
     return as_float(chosen, "where")
-
-
-def refuse_inverted(condition: int) -> NoReturn:
-    """Raise: ~True is -2 and ~False is -1, so that both count as true."""
-    raise TypeError(
-        f"where(condition, a, b): got {condition} as the condition, which is ~ of a comparison. "
-        "Write where(condition, b, a), or the opposite comparison."
-    )
 
 
 def _number_of(other: Any, symbol: str) -> float:

@@ -22,6 +22,19 @@ WITH_A_STACK = """
                 waiting.append(child)
     return nodes, edges
 """
+ARROW_TO_NEW_ONES = """
+    nodes, edges = [root], []
+
+    def visit(v):
+        for child in v._prev:
+            if child not in nodes:
+                nodes.append(child)
+                edges.append((child, v))
+                visit(child)
+
+    visit(root)
+    return nodes, edges
+"""
 RIGHT = [[WITH_SETS], [WITH_A_STACK]]
 MISTAKES = {
     "nothing_returned": [[WITH_SETS.replace("    return nodes, edges\n", "")]],
@@ -37,7 +50,11 @@ MISTAKES = {
     "backwards": [[WITH_SETS.replace("(child, v)", "(v, child)")]],
     "again_and_again": [[WITH_SETS.replace("if v not in nodes", "if True")]],
     "one_arrow": [
-        [WITH_SETS.replace("set(), []", "set(), set()").replace("edges.append", "edges.add")]
+        [ARROW_TO_NEW_ONES],
+        [WITH_SETS.replace("set(), []", "set(), set()").replace("edges.append", "edges.add")],
     ],
-    "otherwise": [["return [], []"]],
+    "one_thing": [[WITH_SETS.replace("return nodes, edges", "return nodes")]],
+    "turned_around": [[WITH_SETS.replace("return nodes, edges", "return edges, nodes")]],
+    "nothing_found": [["return [], []"], [WITH_SETS.replace("    build(root)\n", "")]],
+    "otherwise": [[WITH_SETS.replace("(child, v)", "(child, root)")]],
 }

@@ -11,6 +11,12 @@ BY_HEART = """
     n.grad = total.grad = b.grad = x1w1.grad = x2w2.grad = 0.5
     x1.grad, w1.grad, x2.grad, w2.grad = -1.5, 1.0, 0.5, 0.0
 """
+SHORT_CUT = """
+    o.grad = 1.0
+    n.grad = b.grad = 1 - o.data ** 2
+    x1.grad, w1.grad = w1.data * n.grad, x1.data * n.grad
+    x2.grad, w2.grad = w2.data * n.grad, x2.data * n.grad
+"""
 RIGHT = [[GRADS]]
 MISTAKES = {
     "no_seed": [[GRADS.replace("o.grad = 1.0\n", "")]],
@@ -23,5 +29,7 @@ MISTAKES = {
     ]],
     "chain_cut": [[GRADS.replace(" * x1w1.grad", "").replace(" * x2w2.grad", "")]],
     "by_heart": [[BY_HEART]],
+    "bias_forgotten": [[GRADS.replace("b.grad = ", "")]],
+    "left_out": [[SHORT_CUT]],
     "otherwise": [[GRADS.replace("1 - o", "1 + o")]],
 }  # fmt: skip

@@ -20,7 +20,10 @@ MISTAKES = {
         ]
     ],
     "stale": [[ZEROED]],
-    "too_late": [[(RUN, RUN + ALL), ZEROED]],
+    "too_late": [
+        [(RUN, RUN + ALL), ZEROED],
+        [(HERE, "        self.grad = 1.0\n" + CLEAR), ZEROED],
+    ],
     "cleared_after_the_pass": [
         [("            node._backward()\n", "            node._backward()\n" + CLEAR), ZEROED]
     ],
@@ -35,5 +38,19 @@ MISTAKES = {
         ]
     ],
     "never_zeroed": [[CLEARED]],
+    "only_children": [
+        [
+            (
+                HERE,
+                "        for v in self._prev:\n            v.grad = 0.0\n        self.grad = 1.0\n",
+            ),
+            ZEROED,
+        ]
+    ],
+    "leaves_instead": [[(HERE, CLEARED[1].replace("if v", "if not v")), ZEROED]],
+    "no_such_method": [
+        [CLEARED, (LOOP, "        loss.zero_grad()\n        loss.backward()\n")],
+        [CLEARED, (LOOP, "        parameters.grad = 0.0\n        loss.backward()\n")],
+    ],
     "otherwise": [[CLEARED, ZEROED, ("p.data -= rate", "p.data += rate")]],
 }

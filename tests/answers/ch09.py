@@ -31,5 +31,6 @@ MISTAKES = {
     "sigmoid_as_tanh": [[LOG, SIGMOID.replace("s * (1 - s)", "(1 - s**2)")]],
     "overwrites": [[LOG.replace("+=", "="), SIGMOID]],
     "sigmoid_overwrites": [[LOG, SIGMOID.replace("+=", "=")]],
+    "sigmoid_of_x": [[LOG, SIGMOID.replace("s * (1 - s)", "self.data * (1 - self.data)")]],
     "otherwise": [[LOG, SIGMOID.replace("(1 - s)", "(1 + s)")]],
 }

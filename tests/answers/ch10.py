@@ -15,5 +15,22 @@ MISTAKES = {
     "bias_not_learnt": [[CALL, "return self.w"]],
     "nested": [[CALL, "return [self.w, self.b]"]],
     "data_learnt": [[CALL, "return [p.data for p in self.w + [self.b]]"]],
+    "a_plain_number": [
+        [
+            "n = sum(w.data * v for w, v in zip(self.w, x)) + self.b.data\nreturn math.tanh(n)",
+            PARAMETERS,
+        ]
+    ],
+    "math_tanh": [
+        ["return math.tanh(sum((w * v for w, v in zip(self.w, x)), self.b))", PARAMETERS]
+    ],
+    "lists_multiplied": [["return (self.w * x + self.b).tanh()", PARAMETERS]],
+    "only_the_last": [
+        ["for w, v in zip(self.w, x):\n    n = self.b + w * v\nreturn n.tanh()", PARAMETERS]
+    ],
+    "only_the_first": [
+        ["for w, v in zip(self.w, x):\n    n = self.b + w * v\n    return n.tanh()", PARAMETERS]
+    ],
+    "grows": [[CALL, "self.w.append(self.b)\nreturn self.w"]],
     "otherwise": [[CALL.replace("tanh()", "tanh() * 2"), PARAMETERS]],
 }

@@ -24,5 +24,9 @@ MISTAKES = {
     "scaled_by_size": [[SOFTMAX, ATTEND.replace(" ** 0.5", "")]],
     "keys_mixed": [[SOFTMAX, ATTEND.replace("zip(*values)", "zip(*keys)")]],
     "no_softmax": [[SOFTMAX, ATTEND.replace("softmax(fits)", "fits")]],
+    "values_compared": [[SOFTMAX.replace("s.data for s in scores", "scores"), ATTEND]],
+    "math_exp": [[PLAIN.replace("s.exp()", "math.exp(s)"), ATTEND]],
+    "plain_numbers": [[PLAIN.replace("s.exp()", "math.exp(s.data)"), ATTEND]],
+    "numbers_only": [[SOFTMAX.replace("(s - top).exp()", "Value(math.exp(s.data - top))"), ATTEND]],
     "otherwise": [[SOFTMAX, ATTEND.replace("s * n", "s + n")]],
 }

@@ -21,11 +21,15 @@ MISTAKES = {
     "towards_a_root": [[STEP.replace(MOVE, "x - f(here).data / first.data")]],
     "not_divided": [[STEP.replace(MOVE, "x - first.data")]],
     "multiplied": [[STEP.replace(MOVE, "x - first.data * second")]],
-    "no_graph": [[STEP.replace(", create_graph=True", "")]],
+    "no_graph": [
+        [STEP.replace(", create_graph=True", "")],
+        [STEP.replace("Value(x)", "x")],
+    ],
     "one_step_only": [
         [STEP.replace("range(steps)", "range(1)")],
         [STEP.replace("    return x", "        return x")],
     ],
     "turned_over": [[STEP.replace(MOVE, "x - second / first.data")]],
+    "a_value_returned": [[WITH_VALUES.replace("return x.data", "return x")]],
     "otherwise": [[STEP.replace(MOVE, "x - first.data / second / 2")]],
 }

@@ -10,5 +10,12 @@ MISTAKES = {
     "weighted_twice": [[f"{COUNT}return [{TWICE} for gs in {SUMS}]"]],
     "by_machines": [[f"return [sum(g) / len(shards) for g in {SUMS}]"]],
     "first_machine": [["sums, n = shards[0]\nreturn [g / n for g in sums]"]],
+    "not_a_list": [
+        ["return sum(sum(s) for s, _ in shards) / sum(n for _, n in shards)"],
+        ["return sum(s for s, _ in shards) / sum(n for _, n in shards)"],
+    ],
+    "in_a_row": [
+        [f"{COUNT}sums = []\nfor s, _ in shards:\n    sums += s\nreturn [s / count for s in sums]"]
+    ],
     "otherwise": [["return [0.0 for _ in shards[0][0]]"]],
 }

@@ -7,6 +7,7 @@ come from the same rows of the table, evaluated on Values instead of floats.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from types import FunctionType
 from typing import Any
@@ -39,6 +40,8 @@ def grad(output: Value, inputs: Value | Iterable[Value], *, create_graph: bool =
     _require_value(output, "grad(output, …)")
     wanted = _listed(inputs, "grad(…, inputs)")
     found = _graph_of_gradients(output, wanted) if create_graph else gradients(output, wanted)
+    if not create_graph and not any(found):
+        _warn_if_swapped(output, wanted)
     return found[0] if isinstance(inputs, Value) else found
 
 
@@ -96,6 +99,19 @@ def jvp(outputs: Any, inputs: Iterable[Value], tangents: Iterable[Any]) -> Any:
             moving[id(node)] = rate
     found = [moving[id(root)] for root in roots]
     return found[0] if isinstance(outputs, Value) else found
+
+
+def _warn_if_swapped(output: Value, inputs: Sequence[Value]) -> None:
+    """Of what an input was made from, its derivative is 0, which is hardly what was asked."""
+    for node in inputs:
+        if node is not output and any(below is output for below in topological_order(node)):
+            warnings.warn(
+                "grad(output, inputs): the input was made from the output, and not the other way "
+                "round, so the derivative is 0; swap the two.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            return
 
 
 def _graph_of_gradients(root: Value, inputs: Sequence[Value]) -> list[Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -100,8 +101,14 @@ def _tell(grade: Grade) -> None:
         rows = [(row.what, _spell(row.yours), _spell(row.right)) for row in grade.wrong]
         put_table(headings, rows, right=(1, 2))
     if grade.hint:
-        put(textwrap.fill(f"{say(grade.lang, 'hint')} {grade.hint}", WIDTH))
+        put(_wrapped(f"{say(grade.lang, 'hint')} {grade.hint}"))
     put(following)
+
+
+def _wrapped(text: str) -> str:
+    """Cut a hint into lines, but not within `code`."""
+    whole = re.sub(r"`[^`]+`", lambda code: re.sub(r"\s+", "\0", code[0]), text)
+    return textwrap.fill(whole, WIDTH, break_on_hyphens=False).replace("\0", " ")
 
 
 def _spell(number: float | str | None) -> str:

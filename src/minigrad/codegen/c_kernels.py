@@ -10,14 +10,28 @@ kernel loads the operands that its formula reads, a vector at a time, and stores
 
 The text is included once per instruction set, after `ISA` and `LANES` are defined as `vecmath.h`
 says, and gives `ISA(map)` and `ISA(vjp)`, which switch over `Op.code`. Start at `_kernel`.
+
+`header(single=True)` is the same for vectors of floats: `F32(map)` and `F32(vjp)`, with kernels for
+the operations of `SINGLE`, by the functions of `float32.h`, and all others in doubles.
 """
 
 from __future__ import annotations
 
-from ..core.ops import Op
+from ..core.ops import SMALL, Op
 from ..maths.symbols import Symbol, SymbolMath, postorder, symbol_of
-from .c_rules import C_WORDS, NEEDED, PATTERNS, c_name, is_test
+from .c_rules import C_WORDS, NEEDED, PATTERNS, c_name, is_test, literal
 from .elementwise import MAPS
+
+# What has kernels in float32: what is much quicker so and whose formula has no number in it that
+# depends on the range of doubles, but the one of `_SMALL_F32`.
+SINGLE = (
+    *("add", "sub", "mul", "div", "neg", "abs", "exp", "log", "sqrt", "tanh", "erf"),
+    *("bell", "sigmoid", "exp_sub", "relu", "leaky_relu", "maximum", "minimum", "where"),
+    *("less", "less_equal", "equal", "and_", "or_", "not_", "stop_gradient", "linear"),
+)
+# Below SMALL, a quotient has lost digits, or will: of floats, which end at 2**-149, below this.
+# Scaled by 2**60, neither it nor the slope by the divisor then leaves their range.
+_SMALL_F32 = 2.0**-90
 
 _OPERANDS = ("a", "b", "c")
 _VECTOR_MATH = SymbolMath(C_WORDS | {"exp_square"})
@@ -103,7 +117,7 @@ def _kernel(arrays: str, root: Symbol) -> str:
     return (
         f"(long n, double *out{pointers})\n{{\n"
         f"    (void)n;{unused}\n"
-        f"    for (long i = 0; i < n; i += LANES) {{\n        {body}\n    }}\n}}\n"
+        f"    for (long i = 0; i < n; i += WIDE) {{\n        {body}\n    }}\n}}\n"
     )
 
 
@@ -120,11 +134,11 @@ def _contribution(op: Op, which: int) -> Symbol:
     return -g if slope.word == -1.0 else g * slope
 
 
-def header() -> str:
+def header(single: bool = False) -> str:
     """Return the header: a kernel for each value and each partial, and the switches over them."""
     kernels: dict[str, str] = {}  # the text of a kernel, and its name: no text stands twice
     maps, vjps = [], []
-    for op in MAPS.values():
+    for op in [MAPS[name] for name in SINGLE] if single else MAPS.values():
         name = kernels.setdefault(_kernel("ABC", _value(op)), f"map_{op.name}")
         maps.append(f"    case {op.code}: ISA({name})(n, out, a, b, c); return;\n")
         for which in range(len(op.partials)):
@@ -135,13 +149,22 @@ def header() -> str:
                 f"ISA({name})(n, out, g, y, a, b, c); return;\n"
             )
     functions = [f"APART void ISA({name}){text}" for text, name in kernels.items()]
-    switches = _SWITCHES.format(maps="".join(maps), vjps="".join(vjps), operands=len(_OPERANDS))
+    others = _OTHERS if single else ("", "")
+    switches = _SWITCHES.format(
+        maps="".join(maps) + others[0],
+        vjps="".join(vjps) + others[1],
+        operands=len(_OPERANDS),
+    )
     arities = ", ".join(f"[{op.code}] = {op.arity}" for op in MAPS.values())
-    return "\n".join([_HEAD.format(arities=arities), *functions, switches, _FOOT])
+    if not single:
+        return "\n".join([_MADE, _HEAD.format(arities=arities), *functions, switches, _FOOT])
+    text = "\n".join([*functions, switches]).replace("ISA(", "F32(").replace("double", "float")
+    text = text.replace(literal(SMALL), literal(_SMALL_F32))
+    return "\n".join([_MADE, '#include "vm/isa/float32.h"\n', text, _FOOT])
 
 
-_HEAD = """/* Made from the op table by minigrad/codegen/c_kernels.py; do not edit. */
-#include "vm/isa/vecmath.h"
+_MADE = "/* Made from the op table by minigrad/codegen/c_kernels.py; do not edit. */"
+_HEAD = """#include "vm/isa/vecmath.h"
 
 #ifndef MINIGRAD_ARITIES
 #define MINIGRAD_ARITIES
@@ -167,11 +190,16 @@ static void ISA(vjp)(int op, int which, long n, double *out, const double *g, co
 }}
 """
 
+_OTHERS = (
+    "    default: ISA(rounded)(op, -1, n, out, (const double *[]){a, b, c});\n",
+    "    default: ISA(rounded)(op, which, n, out, (const double *[]){g, y, a, b, c});\n",
+)
+
 # Short names that the next instruction set, and the including file, may want for themselves.
 _FOOT = "".join(
     f"#undef {name}\n"
     for name in (
-        *("V", "M", "U", "W", "SPLAT", "SELECT", "FMA", "FUSED", "POLY"),
+        *("V", "M", "U", "W", "WIDE", "SPLAT", "SELECT", "FMA", "FUSED", "POLY"),
         *("INLINE", "APART", "COUNT", "LANEWISE1", "LANEWISE2", "WITH_FAR_LANES"),
     )
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Literal
 
+from ..core.elsewhere import explained, require_arguments
 from .backends import backend_of
 from .batches import BatchGradients
 from .dispatch import CacheInfo
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 
+@explained("compile(f)")
 def compile(
     fn: Callable[..., Any] | None = None,
     *,
@@ -79,6 +81,7 @@ def to_jax(
     what to plan for, if not this one.
     """
     backend_of("jax")  # which says what to install
+    require_arguments(function, example, "to_jax(f, *example)")
     from .backends.jax import to_jax as module
 
     return module.to_jax(function, example, dtype, guards, exact, device)
@@ -101,6 +104,7 @@ def to_torch(
             "to_torch: PyTorch is not installed. Install it with: python -m pip install "
             "torch==2.13.0"
         )
+    require_arguments(function, example, "to_torch(f, *example)")
     from .backends.torch import to_torch as module
 
     return module.to_torch(function, example, dtype, guards, exact)

@@ -10,6 +10,7 @@ leave to them: rows that take another way, and numbers that are not finite.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from queue import SimpleQueue
@@ -23,7 +24,7 @@ from ..scalar import Value
 from .arguments.structure import Flat, flatten
 from .backends.native import spread
 from .backends.numpy import Batch
-from .ir.program import NOT_FINITE
+from .ir.program import NOT_FINITE, Program
 from .machine import GuardFailed, Machine, NotFinite
 from .passes.widen import Rows
 from .reuse import empty
@@ -34,6 +35,7 @@ Progress = Callable[[int], None] | None
 _BLOCK = 2**18  # numbers that differ from row to row in a block: 4 MB with their gradients
 _MOST, _LEAST = 1024, 4  # rows of a block
 _FEWEST = 2  # rows for which a program is made
+_EXACT_F32 = 2**24  # whole numbers up to here are float32 numbers
 # Multiplications by what serves all rows that make blocks quicker than lanes: so many, so many for
 # each number of a row, so many for each other operation. Measured on networks: at 2-8-1 and 4-8-2
 # lanes win, at 100-1 it is a draw, at 2-16-16-1 and from there on blocks win.
@@ -51,10 +53,15 @@ class BatchGradients(tuple[Any, ...]):
 
 
 class Given:
-    """The arguments of a call: arrays have a row for each row, all else serves all of them."""
+    """The arguments of a call: arrays have a row for each row, all else serves all of them.
 
-    def __init__(self, args: tuple[Any, ...], name: str) -> None:
-        self.args = tuple([_number(arg) for arg in args])
+    With `single` the numbers of arrays are rounded to float32, before the function sees the first.
+    """
+
+    def __init__(self, args: tuple[Any, ...], name: str, single: bool = False) -> None:
+        self.dtype: Any = np.float32 if single else np.float64
+        self.single = single
+        self.args = tuple([_rounded(arg) if single else _number(arg) for arg in args])
         self.count = _rows(self.args, name)
         self.first = tuple(map(_row, self.args))  # what the function gets for the first row
         self.arguments = tuple(
@@ -63,7 +70,7 @@ class Given:
 
     def table(self, at: int) -> Any:
         """The numbers of an argument that differs, a row for each row."""
-        return np.asarray(self.args[at], dtype=np.float64).reshape(self.count, -1)
+        return np.asarray(self.args[at], dtype=self.dtype).reshape(self.count, -1)
 
     def row(self, at: int) -> tuple[Any, ...]:
         """What the function gets for a row."""
@@ -72,6 +79,27 @@ class Given:
 
 def _number(arg: Any) -> Any:
     return arg.item() if isinstance(arg, np.ndarray) and not arg.ndim else arg
+
+
+def _rounded(arg: Any) -> Any:
+    """The same in float32; whole numbers, which a function may use as such, have to be there."""
+    arg = _number(arg)
+    if not isinstance(arg, np.ndarray) or arg.dtype.kind not in "fiu":
+        return arg
+    if arg.dtype.kind != "f":
+        _refuse_beyond(arg, _EXACT_F32, "2**24", "float32")
+        return arg
+    with np.errstate(over="ignore"):  # to inf
+        return arg.astype(np.float32, copy=False)
+
+
+def _refuse_beyond(arg: Any, exact: int, written: str, dtype: str) -> None:
+    """Refuse whole numbers of which some differ and are the same in floating point."""
+    if arg.size and max(abs(int(arg.max())), abs(int(arg.min()))) > exact:
+        raise ValueError(
+            f"vmap: got whole numbers beyond {written}, where not each has a {dtype} of its own. "
+            "Give smaller ones, or floats."
+        )
 
 
 def _differs(arg: Any) -> bool:
@@ -107,16 +135,13 @@ def _row(arg: Any, at: int = 0) -> Any:
     """What the function gets of an argument for one row."""
     if not isinstance(arg, np.ndarray):
         return arg
-    if isinstance(arg, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # which takes longer to import than many a trace
+    if masked is not None and isinstance(arg, masked.MaskedArray):
         raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
     if arg.dtype.kind not in "fiu":
         raise TypeError(f"vmap: got an array of {arg.dtype}; give numbers.")
-    whole = arg.dtype.kind in "iu" and arg.size > 0
-    if whole and max(abs(int(arg.max())), abs(int(arg.min()))) > EXACT:
-        raise ValueError(
-            "vmap: got whole numbers beyond 2**53, where not each has a float64 of its own. "
-            "Give smaller ones, or floats."
-        )
+    if arg.dtype.kind in "iu":
+        _refuse_beyond(arg, EXACT, "2**53", "float64")
     return arg[at] if arg.ndim > 1 else arg[at].item()
 
 
@@ -131,7 +156,7 @@ class _Columns:
         count, results = given.count, len(spec.program.results)
         widths = sum([width for width, differs in given.arguments if differs]) if with_grad else 0
         # One large piece of memory comes in large pages, which are cheaper.
-        memory, used = empty(count * (results + widths)), 0
+        memory, used = empty(count * (results + widths), given.dtype), 0
 
         def table(width: int) -> Any:
             nonlocal used
@@ -148,7 +173,7 @@ class _Columns:
             else:
                 self.slopes.append(slice(self.length, self.length + width))
                 self.length += width
-        self.totals: Any = np.zeros(self.length if with_grad else 0)
+        self.totals: Any = np.zeros(self.length if with_grad else 0, given.dtype)
 
     def results(self) -> Any:
         """Return what the function returns, with columns for results."""
@@ -192,6 +217,8 @@ class Lanes(_Columns):
         """Run; a guard that fails at the first row means another way for all of them."""
         machine = self.spec.machine(BY_ALL if self.with_grad else FORWARD)
         program, values, given = machine.program, machine.values, self.given
+        if given.single:
+            _refuse_too_large(program.constants, name)
         at = program.parameters
         columns, read = [], list(zip(program.results, self.outputs, strict=True))
         sums: list[int] = []
@@ -213,18 +240,42 @@ class Lanes(_Columns):
             self.spec.nodes_read.read(values)
             values[start : start + len(flat.numbers)] = flat.numbers
             tables = tuple(columns), tuple(read), tuple(sums)
-            rows = Batch(given.count, *tables, machine.guards, threads, progress)
-            self.totals, failed = machine.prepared.batch(values, rows)
+            rows = Batch(given.count, *tables, machine.guards, threads, progress, given.single)
+            totals, failed = machine.prepared.batch(values, rows)
         if failed is not None:
             guard, row = failed
             if guard == NOT_FINITE:
                 raise NotFinite
-            if row == 0:
+            what = program.guards[guard].what
+            if row == 0 and not (given.single and self._passes_in_double(flat)):
                 raise GuardFailed
+            other = "in float32 than in float64" if row == 0 else "than row 0"
             raise GuardError(
-                f"{name}: row {row} would take another way through the function than row 0 "
-                f"({program.guards[guard].what}). Write the choice with where(condition, a, b)."
+                f"{name}: row {row} would take another way through the function {other} ({what}). "
+                "Write the choice with where(condition, a, b)."
             )
+        with np.errstate(over="ignore"):
+            self.totals = totals.astype(given.dtype, copy=False)
+
+    def _passes_in_double(self, flat: Flat) -> bool:
+        """Tell whether the way is that of the first row, computed as it was traced."""
+        try:
+            self.spec.forward(flat.numbers)
+        except GuardFailed:
+            return False
+        except NotFinite:
+            pass
+        return True
+
+
+def _refuse_too_large(constants: Any, name: str) -> None:
+    """Refuse numbers that float32 does not have; some derivatives of derivatives use such."""
+    too_large = constants[np.isfinite(constants) & (np.abs(constants) > np.finfo(np.float32).max)]
+    if too_large.size:
+        raise ValueError(
+            f"{name}: it computes with the number {too_large[0]:g}, which is beyond float32. Leave "
+            "out dtype='float32'."
+        )
 
 
 # ---- blocks --------------------------------------------------------------------------------------
@@ -295,12 +346,12 @@ class Feed:
             numbers = table[part]
             if there < size:
                 numbers = np.concatenate([numbers, np.repeat(numbers[-1:], size - there, axis=0)])
-            inputs.append((slot, np.ascontiguousarray(numbers).reshape(-1)))
+            inputs.append((slot, np.ascontiguousarray(numbers, dtype=np.float64).reshape(-1)))
         return part, inputs
 
 
 class Blocks(_Columns):
-    """A run of a program that was made for a block of rows."""
+    """A run of a program that was made for a block of rows: in float64, whatever comes out."""
 
     def run(self, size: int, flat: Flat, threads: int | None, progress: Progress) -> None:
         """Run; raises `GuardFailed` whichever row it is that takes another way."""
@@ -325,28 +376,33 @@ class Blocks(_Columns):
                 finally:
                     buffers.put(values)
 
+            all_totals = self.totals.astype(np.float64)
             with closing(spread(work, count, workers)) as found:
                 for number, totals in enumerate(found):
-                    self.totals += totals
+                    all_totals += totals
                     if progress is not None:
                         progress(min((number + 1) * size, given.count))
+            with np.errstate(over="ignore"):
+                self.totals = all_totals.astype(given.dtype)
 
     def _block(self, machine: Machine, values: Any, feed: Feed, number: int) -> Any:
         """Run a block; return its part of the totals."""
-        program, size = machine.program, feed.rows.count
         part, inputs = feed.block(number)
         machine.step_on(values, inputs)
+        with np.errstate(over="ignore"):  # of what rounds to inf
+            return self._read(machine.program, feed.rows, values, part)
+
+    def _read(self, program: Program, rows: Rows, values: Any, part: slice) -> Any:
+        """Copy results and derivatives of a block; return its part of the totals."""
         there = part.stop - part.start
-        places = np.array(program.results[1:], dtype=np.int64).reshape(-1, size)
+        places = np.array(program.results[1:], dtype=np.int64).reshape(-1, rows.count)
         for column, slots in zip(self.outputs, places, strict=True):
             column[part] = values[slots[:there]]
         if not self.with_grad:
             return 0.0
         first, shared = program.adjoints, []
-        starts = feed.rows.starts(program.parameters)
-        for start, slopes, (width, _) in zip(
-            starts, self.slopes, feed.rows.arguments, strict=False
-        ):
+        starts = rows.starts(program.parameters)
+        for start, slopes, (width, _) in zip(starts, self.slopes, rows.arguments, strict=False):
             at = first + start
             if isinstance(slopes, slice):
                 shared.append(values[at : at + width])

@@ -26,7 +26,9 @@ def described(spec: Specialization, name: str) -> str:
     for kind, count in Counter(step.kind for step in instructions).items():
         if kind != "mm":
             rows = sum(step.shape[0] for step in instructions if step.kind == kind)
-            lines.append(f"  {count} × {KINDS[kind].words or kind}, {rows:,} results in all")
+            lines.append(
+                f"  {count} × {KINDS[kind].words or kind}, {plural(rows, 'result')} in all"
+            )
     operands = [ref for step in instructions for ref in step.args]
     gathered = sum(ref.rows is not None or ref.cells is not None for ref in operands)
     lines.append(f"  {gathered} operands are gathered by index, all others lie in strides")

@@ -62,6 +62,9 @@ class _Ways:
 
     def __init__(self) -> None:
         self.specs: list[Specialization] = []
+        # How calls go that are like the latest, served by the first of them: without gradients and
+        # with them, before somebody has asked for what repeats leave out, and then.
+        self.repeats: dict[tuple[bool, bool], Any] = {}
         self.missed = 0  # calls in a row that none of them fitted
         self.rests = 0  # calls that do not even try
 
@@ -276,10 +279,12 @@ class Dispatcher(Calls):
             expected, ways = recent
             if not ways.specs or ways.specs[0] is not self._last:  # others are tried before it
                 return
-            known = ways.specs[0].repeats
-            if with_gradients not in known:
-                known[with_gradients] = repeat_of(ways.specs[0], expected, with_gradients)
-            self.repeated_call, self.repeated_gradient = known.get(False), known.get(True)
+            spec, known = ways.specs[0], ways.repeats
+            asked = bool(spec.asked)
+            if (with_gradients, asked) not in known:
+                known[with_gradients, asked] = repeat_of(spec, expected, with_gradients)
+            self.repeated_call = known.get((False, asked))
+            self.repeated_gradient = known.get((True, asked))
 
     def _expect_nothing(self) -> None:
         self.repeated_call = self.repeated_gradient = None
@@ -298,6 +303,7 @@ class Dispatcher(Calls):
                 fresh = [spec for spec in ways.specs if spec.environment.changed() is None]
                 self._dropped += len(ways.specs) - len(fresh)
                 ways.specs = fresh  # the others belong to a world that is gone
+                ways.repeats = {}
         if len(ways.specs) >= _MOST_SPECS:
             ways.missed = min(ways.missed + 1, 12)
             ways.rests = 2**ways.missed if ways.missed > 2 else 0  # try again after a while
@@ -357,6 +363,7 @@ class Dispatcher(Calls):
         self._changes = self._changes + 1 if change is not None else 0
         if spec.is_faithful and change is None:
             ways.specs.insert(0, spec)
+            ways.repeats = {}
         self._recent = (Expected(flat), ways)
         while len(self._cache) > _STRUCTURES:
             self._cache.popitem(last=False)

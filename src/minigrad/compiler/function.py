@@ -24,6 +24,7 @@ import numpy as np
 
 from ..core.backward import gradients
 from ..core.display import Text
+from ..core.elsewhere import COMPILED, absentees, names_of
 from ..core.graph import topological_order
 from ..core.modes import in_strict, is_recording
 from ..core.names import plural
@@ -68,6 +69,9 @@ class Compiled(Made, Entry):
         self.__name__: str = getattr(function, "__name__", type(function).__name__)
         self._options = (backend, strict, leading, audit)
         self.dispatch = Dispatcher(function, self.__name__, *self._options)
+
+    def __dir__(self) -> list[str]:
+        return names_of(self)
 
     def _recipe(self) -> tuple[Any, ...]:
         return self.__wrapped__, *self._options
@@ -248,6 +252,10 @@ def told_step(compiled: Compiled, optimizer: Optimizer, machine: str = "") -> tu
     name, taken = type(optimizer).__name__, plural(optimizer.steps, "step")
     line = f"train_step of {compiled.__name__} with {name}, {taken} taken"
     return f"{line}: {compiled.dispatch.told(machine)}", compiled._explained()
+
+
+for _name, _absent in absentees("a compiled function", COMPILED):
+    setattr(Compiled, _name, _absent)
 
 
 def _plain(spec: Specialization, flat: Flat) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +22,13 @@ class Origin(NamedTuple):
     parameters: tuple[Value, ...]
     key: Any  # of the arguments
     kept: Any  # objects in it
+    later: Callable[[Any], Any] | None = None  # makes those by the arguments of all inputs
 
 
 class _Made:
     """What is made of derivatives when somebody asks for it."""
 
+    of_args: Any = None
     by_value: dict[int, float] | None = None
     trees: tuple[Any, Any] | None = None
     skipped = 0  # arguments that were not given by the caller
@@ -43,7 +45,9 @@ class Gradients(Mapping[Value, float]):
 
     def __init__(self, by: Origin, found: Any, sources: Sequence[tuple[int, Value]]) -> None:
         self._by = by
-        self._found = found  # bytes or an array: one for each parameter, then for each argument
+        # Bytes or an array: one for each parameter, then for each argument; with `by.later`, then
+        # the inputs.
+        self._found = found
         self._sources = sources
         self._made: _Made | None = None  # when somebody asks; training loops often do not
 
@@ -60,7 +64,13 @@ class Gradients(Mapping[Value, float]):
     @property
     def _of_args(self) -> Any:
         """The derivatives by the numbers of the arguments, an array."""
-        return self._array()[len(self._by.parameters) :]
+        rest, later = self._array()[len(self._by.parameters) :], self._by.later
+        if later is None:
+            return rest
+        made = self._lazily()
+        if made.of_args is None:
+            made.of_args = later(rest)
+        return made.of_args
 
     def _array(self) -> Any:
         if type(self._found) is bytes:
@@ -122,7 +132,8 @@ class Gradients(Mapping[Value, float]):
 
     def __getstate__(self) -> tuple[Any, ...]:
         """What a copy needs: nothing that is told by the identity of an object."""
-        return self.parameters, self._array(), self._sources, self.args, self.kwargs
+        found = np.concatenate([self.numbers, self._of_args])
+        return self.parameters, found, self._sources, self.args, self.kwargs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         parameters, found, sources, args, kwargs = state
@@ -143,9 +154,9 @@ class Gradients(Mapping[Value, float]):
         return found + (table(("by", "derivative"), rows, right=(1,)) if rows else "")
 
 
-def origin(spec: Specialization, key: Any) -> Origin:
+def origin(spec: Specialization, key: Any, with_arguments: bool = True) -> Origin:
     """What the derivatives of a program are by, its arguments having this key."""
-    return Origin(spec.captured, key, spec.kept)
+    return Origin(spec.captured, key, spec.kept, None if with_arguments else spec.by_arguments)
 
 
 def gradients_of(spec: Specialization, found: Any, flat: Flat) -> Gradients:

@@ -20,6 +20,12 @@ def padded(
     tokens predicts n of them, so for language models `less` is 1, and the weights have one column
     less than the table.
     """
+    for row in rows:
+        if not hasattr(row, "__len__"):
+            raise TypeError(
+                f"padded(rows): got {type(row).__name__} for a row; give a list of lists: "
+                "padded([[1, 2], [3]])."
+            )
     counts = [len(row) for row in rows]
     longest = max(counts, default=0) if length is None else length
     for at, count in enumerate(counts):

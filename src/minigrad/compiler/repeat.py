@@ -6,6 +6,10 @@ that first: if the arguments have the same structure, no block is open, nothing 
 function reads besides is unchanged, no audit is due, all guards hold and all numbers are finite,
 then that was the call. Else it goes the long way, through `Dispatcher.replay`, as if nothing had
 been tried. See `native/vm/repeat.c`; in the pure engine every call goes the long way.
+
+Who trains asks for the derivatives by what the function closes over, and never for those by the
+data, which may be half of the work. So a repeat leaves those out where there are both, and keeps
+the inputs: they are made when somebody asks, and from then on by every call.
 """
 
 from __future__ import annotations
@@ -62,16 +66,26 @@ if _native is not None:
     Calls, Entry = _native.Calls, _native.Entry  # type: ignore[misc]
 
 
+def leaves_out_arguments(spec: Specialization, count: int) -> bool:
+    """Tell whether repeats do without the derivatives by so many arguments."""
+    is_both = bool(spec.captured) and count > len(spec.wholes) and not spec.value_places
+    return is_both and not spec.asked
+
+
 def repeat_of(spec: Specialization, expected: Expected, with_gradients: bool) -> Any:
     """Make a repeat of a call that was served by `spec`; None if such calls go the long way."""
     is_one_value = spec.kinds == (None,) and spec.template.is_bare
     if _native is None or not (is_one_value or with_gradients) or spec.environment.search:
         return None
     make: Any = leaf
+    is_short = False
     places: tuple[int, ...] = ()
     purpose, kind = FORWARD, _LEAF
     if with_gradients:
         purpose, kind, make, places = BY_ALL, _GRADIENT, Gradients, spec.wholes
+        is_short = leaves_out_arguments(spec, expected.count)
+        if is_short:
+            purpose, places = BY_VALUES, ()
     elif spec.captured or spec.value_places:
         purpose, kind, make, places = BY_VALUES, _FUSED, fused, spec.value_places
     machine = spec.machine(purpose)
@@ -96,7 +110,8 @@ def repeat_of(spec: Specialization, expected: Expected, with_gradients: bool) ->
         locked=machine.lock.locked,
         kept=spec.kept,  # what the key knows by identity is not to be another thing one day
         make=make,
-        by=origin(spec, expected.key),
+        by=origin(spec, expected.key, with_arguments=not is_short),
+        asked=spec.asked if is_short else None,
         machine=loaded,
         kind=kind,
         values=machine.values,

@@ -82,7 +82,7 @@ class _Machines:
         self.by_purpose: dict[Purpose, Machine] = {}
         self.exact: Specialization | None = None
         self.weights: dict[Any, Weight] = {}  # of programs for rows, by what differs among these
-        self.repeats: dict[bool, Any] = {}  # for `Dispatcher`, without gradients and with them
+        self.asked: list[str] = []  # filled once somebody wants to know what repeats leave out
         self.lock = forked(threading.Lock())
 
 
@@ -131,6 +131,22 @@ class Specialization:
         inputs, count = [*numbers, *direction], len(direction)
         return self.machine(HVP).run(self.nodes_read, inputs, lambda done: _adjoints(done, count))
 
+    def by_arguments(self, inputs: Numbers) -> Numbers:
+        """Return the derivatives of the first result by the arguments, for all inputs of a call.
+
+        Repeats leave them out until somebody has asked for them; see repeat.py.
+        """
+        self.asked[:] = ["derivatives by the arguments"]
+        count = self.program.parameters
+        try:
+            found = self.machine(BY_ALL).adjoints_of(inputs)[count:]
+        except NotFinite:
+            exact, given = self.exactly(), dict(zip(map(id, self.captured), inputs, strict=False))
+            inputs = np.array([*[given[id(value)] for value in exact.captured], *inputs[count:]])
+            found = exact.machine(BY_ALL).adjoints_of(inputs)[count:]
+        found[list(self.wholes)] = 0.0
+        return found
+
     def _of_values(self, machine: Machine) -> tuple[float, array[float]]:
         program, values = machine.program, machine.values
         first = program.adjoints + program.parameters
@@ -161,9 +177,9 @@ class Specialization:
         return known[arguments]
 
     @property
-    def repeats(self) -> dict[bool, Any]:
-        """How calls like the latest go, without gradients and with them, where that is known."""
-        return self._made.repeats
+    def asked(self) -> list[str]:
+        """What somebody wants to know that repeats leave out; nothing as long as it is empty."""
+        return self._made.asked
 
     def purposes(self) -> list[Purpose]:
         """What machines there are for."""

@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..core.elsewhere import explained
 from ..core.modes import in_strict
 from ..core.observers import refuse_in_trace
 from ..core.parameters import (
@@ -49,7 +50,7 @@ from .batches import Feed, Given, Lanes, blocks_of
 from .callables import Made, check_optimizer
 from .dispatch import Args, Kwargs, Uncompiled
 from .function import Compiled, told_step
-from .machine import GuardFailed, Machine
+from .machine import GuardFailed, Machine, NotFinite
 from .passes.widen import Rows
 from .specialization import Purpose, Specialization
 from .tracing.unchanged import first_changed
@@ -69,6 +70,11 @@ class TrainStep(Made):
     ) -> None:
         check_optimizer(optimizer)
         self.function: Callable[..., Any] = loss
+        if isinstance(loss, Batched) and loss.single:
+            raise TypeError(
+                "train_step(vmap(loss, dtype='float32'), …): parameters are trained in float64. "
+                "Give vmap(loss)."
+            )
         self._has_rows = isinstance(loss, Batched)  # what it is given are arrays, rows of examples
         one = loss.compiled if isinstance(loss, Batched) else loss
         if isinstance(one, Compiled):
@@ -187,8 +193,9 @@ class TrainStep(Made):
             rows = Rows(size, given.arguments, carries=blocks > 1)
             turn = self._ready(spec, rows)
             feed = Feed(given, rows, spec.program.parameters, 1.0 / given.count)
-            # A row that takes another way is found by lanes, which know what to say about it.
-            with suppress(GuardFailed):
+            # A row that takes another way is found by lanes, which know what to say about it. They
+            # also look at the guards of all rows before an exact program, without guards, runs.
+            with suppress(GuardFailed, NotFinite):
                 return self._taken(spec, turn, lambda: _through(turn, feed, flat, blocks))
         lanes = Lanes(spec, given, with_grad=True)
         lanes.run(self.compiled.__name__, flat, None, None)
@@ -343,6 +350,7 @@ class _Turn:
         optimizer._turn = None
 
 
+@explained("train_step(loss, optimizer)")
 def train_step(
     loss: Callable[..., Any],
     optimizer: Optimizer,

@@ -17,12 +17,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import numpy as np
+
+from ..core.elsewhere import explained
 from ..core.observers import refuse_in_trace
 from .arguments.structure import Flat
 from .batches import BatchGradients, Blocks, Given, Lanes, Progress, block_size
 from .callables import Made
 from .function import Compiled
-from .machine import GuardFailed
+from .machine import GuardFailed, NotFinite
 from .specialization import Specialization
 
 _LONG = 2_000_000  # rows times instructions / 100 from which on a progress bar is shown
@@ -31,12 +34,15 @@ _LONG = 2_000_000  # rows times instructions / 100 from which on a progress bar 
 class Batched(Made):
     """A function for many rows at once. Made by `vmap`."""
 
-    def __init__(self, function: Callable[..., Any], backend: str, audit: Any = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], backend: str, audit: Any = None, dtype: Any = None
+    ) -> None:
         inner = function
+        self.single = _is_single(dtype, backend)
         if isinstance(function, Compiled):
             inner = function.__wrapped__
             audit = function.dispatch.audit.mode if audit is None else audit
-        self._given = (function, backend, audit)
+        self._given = (function, backend, audit, dtype)
         self.compiled = Compiled(inner, backend, audit=audit)
         functools.update_wrapper(self, self.compiled, updated=())
 
@@ -45,7 +51,8 @@ class Batched(Made):
 
     def _told(self) -> tuple[str, str]:
         compiled = self.compiled
-        line = f"vmap of {compiled.__name__}: {compiled.dispatch.told()}"
+        kind = " in float32" if self.single else ""
+        line = f"vmap of {compiled.__name__}{kind}: {compiled.dispatch.told()}"
         return line, compiled._explained()
 
     def __call__(self, *args: Any, threads: int | None = None, progress: bool | None = None) -> Any:
@@ -81,7 +88,7 @@ class Batched(Made):
         self, args: tuple[Any, ...], with_grad: bool, threads: Any, progress: Any
     ) -> tuple[Any, Any]:
         refuse_in_trace("calls a function for many rows")
-        given = Given(args, self.compiled.__name__)
+        given = Given(args, self.compiled.__name__, self.single)
 
         def run(spec: Specialization, flat: Flat) -> tuple[Any, Any]:
             if with_grad:
@@ -104,8 +111,9 @@ class Batched(Made):
         size = block_size(spec, given)
         if size:
             blocks = Blocks(spec, given, with_grad)
-            # A row that takes another way is found by lanes, which know what to say about it.
-            with suppress(GuardFailed):
+            # A row that takes another way is found by lanes, which know what to say about it. They
+            # also look at the guards of all rows before an exact program, without guards, runs.
+            with suppress(GuardFailed, NotFinite):
                 blocks.run(size, flat, threads, bar)
                 return blocks.results(), blocks.gradients() if with_grad else None
         lanes = Lanes(spec, given, with_grad)
@@ -131,8 +139,36 @@ def _progress(
         yield lambda done: bar.update(task, completed=done)
 
 
+def _is_single(dtype: Any, backend: str) -> bool:
+    """Tell whether to compute in float32."""
+    try:
+        name = np.dtype(dtype).name  # of None it is "float64"
+    except TypeError:
+        name = ""
+    if name not in ("float64", "float32"):
+        raise ValueError(f"vmap(dtype={dtype!r}): choose 'float64' or 'float32'.")
+    if name == "float32" and backend not in ("auto", "native", "numpy"):
+        raise ValueError(
+            f"vmap(dtype='float32', backend={backend!r}): float32 is for backend='native' and "
+            "'numpy'. On JAX take to_jax(function, …, dtype='float32') and jax.vmap."
+        )
+    return bool(name == "float32")
+
+
+@explained(
+    "vmap(f)",
+    in_axes="arrays are cut along their first axis, and all else is shared, so leave it out",
+)
 def vmap(
-    function: Callable[..., Any], *, backend: str = "auto", audit: bool | str | None = None
+    function: Callable[..., Any],
+    *,
+    backend: str = "auto",
+    audit: bool | str | None = None,
+    dtype: Any = None,
 ) -> Batched:
-    """Return the function for many rows: arrays in, arrays out; see the top of this module."""
-    return Batched(function, backend, audit)
+    """Return the function for many rows: arrays in, arrays out.
+
+    NumPy arrays have a row for each call, everything else serves all of them. `dtype="float32"` is
+    quicker: what is given is rounded to it, results and derivatives are float32 arrays.
+    """
+    return Batched(function, backend, audit, dtype)

@@ -138,7 +138,8 @@ class _NotCalled(type):
     """The kind of modes as classes: `with no_grad:` has no brackets, and says so."""
 
     def __enter__(cls) -> NoReturn:
-        raise TypeError(f"with {cls.__name__}: write the brackets too, with {cls.__name__}():")
+        call = f"{cls.__name__}({getattr(cls, '_example', '')})"
+        raise TypeError(f"with {cls.__name__}: write the brackets too, with {call}:")
 
     def __exit__(cls, *error: Any) -> None:
         """A `with` looks it up before it calls `__enter__`."""

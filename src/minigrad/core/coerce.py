@@ -49,7 +49,24 @@ def as_float(x: Any, what: str) -> float:
 
 def _remedy(x: object, what: str) -> str:
     each = f"{what}(x)" if what.isidentifier() else "Value(x)"
-    return _remedy_in(x, each)
+    return _remedy_in(x, _SEVERAL.get(what, each))
+
+
+# What is done to one element, by a function that takes several things.
+_SEVERAL = {
+    "where": "where(c, x, b)",
+    "dot": "dot(x, y)",
+    "maximum": "maximum(x, b)",
+    "minimum": "minimum(x, b)",
+    "clip": "clip(x, low, high)",
+    "atan2": "atan2(x, b)",
+    "hypot": "hypot(x, b)",
+}
+
+
+def _is_model(x: object) -> bool:
+    """Tell whether it is a model of the kind that is called: of ours, or of somebody else's."""
+    return callable(x) and hasattr(x, "parameters")
 
 
 def _remedy_in(x: object, each: str) -> str:
@@ -62,6 +79,10 @@ def _remedy_in(x: object, each: str) -> str:
         return "Complex numbers are not supported: use x.real and x.imag, a Value each."
     if x is None:
         return "Write 0.0 for nothing yet; or is a return missing where this None comes from?"
+    if isinstance(x, type):
+        return f"It is a class: make one of it first, {x.__name__}(…)."
+    if _is_model(x):
+        return "It is a model: call it, model(x)."
     if hasattr(x, "_local_grads") or (hasattr(x, "backward") and not hasattr(x, "ndim")):
         return "Take its number, v.data; a copy without history is v.detach()."
     if hasattr(x, "ndim") and hasattr(x, "item"):
@@ -95,6 +116,8 @@ def _list_of(xs: Any) -> str:
         return "pass model.parameters()"
     if callable(xs):
         return f"it is a function, so call it: {_called(xs)}"
+    if hasattr(xs, "_local_grads"):  # a Value, whose repr would be another one
+        return "give a list: [v, …]"
     return f"give a list: [{_shown(xs)}, …]"
 
 
@@ -117,10 +140,24 @@ _MISSING = {
 
 def refuse_operator(v: Any, other: Any, symbol: str) -> Any:
     """Raise for an operator that Values do not have, unless the other operand may know it."""
-    if isinstance(other, (type(v), int, float)):
+    if isinstance(other, (type(v), int, float, list, tuple)):
         call = "~Value" if symbol == "~" else f"Value {symbol} {type(other).__name__}"
         raise TypeError(f"{call}: {_MISSING[symbol]}.")
     return NotImplemented
+
+
+def refuse_condition(condition: Any) -> None:
+    """Raise for what is true or false to Python and yet no answer to a question about numbers."""
+    if type(condition) is int and condition < 0:  # ~True is -2, ~False -1: both count as true
+        raise TypeError(
+            f"where(condition, a, b): got {condition} as the condition, which is ~ of a "
+            "comparison. Write where(condition, b, a), or the opposite comparison."
+        )
+    if condition is None or isinstance(condition, (str, bytes, list, tuple, dict)):
+        raise TypeError(
+            f"where(condition, a, b): got {type(condition).__name__} as the condition; give one "
+            "comparison, as in where(v > 0, a, b)."
+        )
 
 
 def refuse_subscript() -> NoReturn:
@@ -147,7 +184,10 @@ def refuse_operand(x: Any, symbol: str, swapped: bool) -> None:
     Others, such as NumPy's arrays and people's own classes, may know: Python asks them next.
     """
     kind = type(x)
-    if kind.__module__.partition(".")[0] not in _HELPLESS or hasattr(x, "_traced_node"):
+    is_helpless = kind.__module__.partition(".")[0] in _HELPLESS
+    if not is_helpless and (hasattr(kind, "__radd__") or not _is_model(x)):
+        return
+    if hasattr(x, "_traced_node"):
         return
     call = f"{kind.__name__} {symbol} Value" if swapped else f"Value {symbol} {kind.__name__}"
     if symbol == "+" and isinstance(x, str):

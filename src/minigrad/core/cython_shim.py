@@ -118,3 +118,8 @@ def copy_fields(values: list[Any] | tuple[Any, ...], numbers: Any, which: int) -
 def place_of_data(node: Any) -> int:
     """Where a node has its number: nowhere that C could find."""
     return -1
+
+
+def place_of_writes(clock: Any) -> int:
+    """Where the clock has its count of what is written: neither."""
+    return -1

@@ -66,12 +66,27 @@ OPTIMIZER: Rows = {
     "param_groups": "write optimizer.parameters, and optimizer.lr",
 }
 PACKAGE: Rows = {
-    "Tensor tensor Variable Scalar": "a number is a Value(2.0), and lists of them are its tensors",
+    "Tensor tensor Variable Scalar array asarray": "a number is a Value(2.0), and lists "
+    "of them are its tensors",
     "jit": "write minigrad.compile",
     "backward": "write v.backward()",
     "train": "write minigrad.fit(model, xs, ys)",
     "draw": "write minigrad.draw_dot(v)",
     "Linear Sequential": "there are minigrad.nn.Layer and minigrad.nn.MLP",
+    "ln": "write minigrad.log(x)",
+    "log10 log2": "write minigrad.log(x) / math.log(10)",
+    "pow": "write v**2",
+    "max min": "the larger of two is minigrad.maximum(a, b), of a list max(xs)",
+    "randn rand zeros ones": "a Value is one float; several are a list, "
+    "[Value(random.gauss(0, 1)) for _ in range(n)]",
+    "seed manual_seed random": "numbers are drawn by Python's random.seed(1), or MLP(…, seed=1)",
+    "load": "write model.load(path)",
+    "Trainer": "write minigrad.fit(model, xs, ys)",
+    "autograd": "write minigrad.grad(output, [a, b])",
+    "vjp": "write grad(output, [a, b]), or (v * gradient).backward()",
+    "jacfwd jacrev": "write jacobian([y, z], [a, b])",
+    "hvp": "a compiled function has it: minigrad.compile(f).hvp((x, y), (1.0, 0.0))",
+    "value_and_grad": "a compiled function has it: minigrad.compile(f).value_and_grad(x)",
 }
 NN: Rows = {
     "Linear": 'write Layer(nin, nout, activation="linear")',
@@ -89,6 +104,16 @@ LOSS: Rows = {
     "bce BCELoss BCE": "write binary_cross_entropy",
     "nll NLLLoss CrossEntropyLoss": "write cross_entropy",
     "mean_squared_error": "write mse",
+    "mae l1": "write minigrad.mean([abs(p - t) for p, t in zip(predictions, targets)])",
+}
+COMPILED: Rows = {
+    "backward": "call it on what it returns: f(x).backward()",
+    "gradient gradients": "write f.grad(x)",
+    "hessian": "write minigrad.hessian(output, [a, b]), or f.hvp((x, y), (1.0, 0.0))",
+}
+PICTURE: Rows = {
+    "show display plot": "a notebook shows it as the last line of a cell; "
+    "minigrad.save(v, path) writes it",
 }
 
 
@@ -127,7 +152,7 @@ def _by_name(rows: Rows) -> dict[str, str]:
 
 def refuse_name(module: str, name: str, known: Iterable[str], rows: Rows) -> NoReturn:
     """Raise for a name that a module does not have; to be called by its `__getattr__` alone."""
-    remedy = _by_name(rows).get(name) or _nearest(name, known)
+    remedy = _by_name(rows).get(name) or _nearest(name, known) or _nearest(name, _all_names())
     said = f"module {module!r} has no attribute {name!r}"
     if name.startswith("__") or not remedy:
         raise AttributeError(said)
@@ -135,13 +160,24 @@ def refuse_name(module: str, name: str, known: Iterable[str], rows: Rows) -> NoR
     # `from minigrad import MLP` drops the words of an AttributeError and makes its own error.
     if dis.opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM":
         raise ImportError(f"cannot import {name!r} from {module!r}: {_ended(remedy)}", name=module)
-    raise AttributeError(f"{said}: {_ended(remedy)}")
+    # With another object than the module: Python would guess a name as well, and say it once more.
+    raise AttributeError(f"{said}: {_ended(remedy)}", name=name, obj=None)
+
+
+def _all_names() -> Iterator[str]:
+    """What minigrad has in all its rooms: people look for a loss among the networks."""
+    package: Any = sys.modules[__name__.partition(".")[0]]
+    yield from (f"{package.__name__}.{name}" for name in dir(package))
+    for room in (package.nn, package.optim, package.loss):
+        yield from (f"{room.__name__}.{name}" for name in dir(room))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """Ask for the nearest of the known names, "nn.MLP" say, by its last part, whatever its case."""
     by_last = {each.rpartition(".")[2].lower(): each for each in known}
-    found = get_close_matches(name.lower(), by_last, 1, 0.75)
+    letters = sorted(name.lower())
+    swapped = [each for each in by_last if sorted(each) == letters]  # MPL is far from MLP otherwise
+    found = swapped or get_close_matches(name.lower(), by_last, 1, 0.75)
     return f"did you mean {by_last[found[0]]}?" if found else ""
 
 
@@ -173,6 +209,20 @@ def explained(example: str, **instead: str) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def require_arguments(function: Any, args: Iterable[Any], call: str) -> None:
+    """Raise if a function that somebody gave cannot be called with what they gave beside it."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions written in C do not tell
+        return
+    try:
+        signature.bind(*args)
+    except TypeError as error:
+        raise TypeError(
+            f"{call}: f cannot be called with these ({error}); give one for each of its arguments."
+        ) from None
 
 
 def _how(

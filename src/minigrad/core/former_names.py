@@ -1,4 +1,7 @@
-"""Modules under the names that they had in earlier versions: pickles and programs refer to them."""
+"""Modules under names that they had in earlier versions, or have in micrograd.
+
+Pickles and programs refer to them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ FORMER_NAMES = {
     "batches": "compiler.vmap",
     "callables": "compiler.callables",
     "compiled": "compiler.function",
+    "engine": "scalar",  # micrograd's: `from micrograd.engine import Value`, with another name
     "explain": "calculus.paths",
     "graph": "core.graph",  # which the guide named
     "node": "core.copying",

@@ -8,6 +8,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 cdef class Clock:
     cdef public long long count
     cdef public int stamp
+    cdef public long long writes
 
     cpdef long long tick(self)
 
@@ -52,5 +53,6 @@ cdef extern from "pythread.h":
     unsigned long _this_thread "PyThread_get_thread_ident"()
 
 cdef int _CODE, _STAMP, _STAMPS
+cdef Clock _clock
 cdef dict open_blocks
 cdef list writebacks

@@ -22,7 +22,7 @@ from ..maths import floats as ieee
 from . import codes
 from . import cython_shim as cython
 from .blocks import open_blocks
-from .coerce import as_float, as_list, refuse_label
+from .coerce import as_float, as_list, is_number, refuse_label
 from .copying import copy_of, deep_copy_of, reduced
 from .elsewhere import names_of
 from .flow import grad_apart, set_grad_apart
@@ -54,13 +54,18 @@ own_texts: dict[str, Callable[[Any], str]] = {}
 @cython.final
 @cython.cclass
 class Clock:
-    """Counts the beginnings and ends of calls of modules, and of `scope` blocks."""
+    """Counts the beginnings and ends of calls of modules, and of `scope` blocks.
 
-    __slots__ = ("count", "stamp")
+    And how often a number may have been written into a node that was there already: who has read
+    numbers, as native/vm/repeat.c, need not read them again as long as it is the same.
+    """
+
+    __slots__ = ("count", "stamp", "writes")
 
     def __init__(self) -> None:
         self.count = 0
         self.stamp = 0  # the count as a part of tags
+        self.writes = 0
         self.tick()
 
     def tick(self) -> int:
@@ -70,7 +75,7 @@ class Clock:
         return self.count
 
 
-clock = Clock()
+clock = _clock = Clock()  # the latter with its type in C, for this module
 
 
 @cython.final
@@ -216,6 +221,7 @@ class Node:
         if open_blocks:
             refuse_in_trace("assigns v.data")
         self._data = as_float(number, "v.data = …")
+        _clock.writes += 1
 
     @property
     def grad(self) -> float:
@@ -481,7 +487,9 @@ class Node:
     def _set_state(self, state: tuple[Any, ...]) -> None:
         """Make a new node what another one was."""
         name, numbers, extra, self._a, self._b, operands, prev = state
-        self._data, self._grad, self._da, self._db, self._mark = numbers
+        data, self._grad, self._da, self._db, self._mark = numbers
+        self._data = data
+        _clock.writes += 1
         self._tag = OPS[name].code
         if extra is not None:
             extras = self._get_extras() if operands or prev is not None else self._get_notes()
@@ -515,6 +523,10 @@ def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
         raise TypeError(
             f"{what}: got the text {nodes[:40]!r} for operands; a label is given by its name: "
             f"Value(…, label={nodes[:40]!r})."
+        )
+    if is_number(nodes):
+        raise TypeError(
+            f"{what}: got a second number; a Value holds one: for several, [Value(x) for x in xs]."
         )
     operands = tuple(as_list(nodes, what))
     for operand in operands:

@@ -119,7 +119,7 @@ def _one(m: Any, y: Any, a: Any, b: Any) -> float:
     return 1.0
 
 
-_SMALL = 2.0**-960  # below, digits are lost, or will be after a division or two
+SMALL = 2.0**-960  # below, digits are lost, or will be after a division or two
 
 
 # Code 0 is what has no rule: a leaf, or a node that a user made by hand.
@@ -144,7 +144,7 @@ row(
 
 def _div_divisor(m: Any, y: Any, a: Any, b: Any) -> Any:
     usual = m.div(-y, b)
-    if (y >= _SMALL) is True or (y <= -_SMALL) is True:
+    if (y >= SMALL) is True or (y <= -SMALL) is True:
         return usual
     return _div_divisor_at_ends(m, usual, y, a, b)
 
@@ -155,7 +155,7 @@ def _div_divisor_at_ends(m: Any, usual: Any, y: Any, a: Any, b: Any) -> Any:
         scaled = m.div(m.div(a * -(2.0**60), b), b) * 2.0**-60
         return m.where(m.equal(y, 0.0), usual, scaled)
 
-    return m.usually(m.abs(y) >= _SMALL, usual, otherwise)
+    return m.usually(m.abs(y) >= SMALL, usual, otherwise)
 
 
 row(
@@ -179,7 +179,7 @@ def _power_times(m: Any, c: Any, x: Any, y: Any, n: Any, k: int) -> Any:
         is_exact = m.equal(lowered + float(k), n) & m.equal(n - lowered, float(k))
         power = m.where(is_exact, m.pow(x, lowered), y)
     size = m.abs(power)
-    if is_exact is True and (size >= _SMALL) is True and (size < inf) is True:
+    if is_exact is True and (size >= SMALL) is True and (size < inf) is True:
         return c * power
     return _power_at_ends(m, c, x, y, n, k, lowered, is_exact, power)
 
@@ -204,13 +204,13 @@ def _power_at_ends(
         edge = m.equal(x, 0.0) | m.equal(x, inf) | m.equal(x, -inf)  # where y/x is 0/0
         at_edge = m.pow(x, lowered)
         is_zero = m.equal(c, 0.0) | (m.equal(at_edge, 0.0) & edge & m.equal(m.abs(c), inf))
-        is_calm = (m.abs(y) >= _SMALL) & (m.abs(y) < inf)
+        is_calm = (m.abs(y) >= SMALL) & (m.abs(y) < inf)
         calm = m.where(edge, c * at_edge, divided(c * y))
         return m.where(is_zero, 0.0, m.usually(edge | is_calm, calm, by_halves))
 
     size = m.abs(power)
     usual = m.where(is_exact, c * power, divided(c * power)) if k else c * power
-    return m.usually((size >= _SMALL) & (size < inf), usual, otherwise)
+    return m.usually((size >= SMALL) & (size < inf), usual, otherwise)
 
 
 def _pow_base(m: Any, y: Any, x: Any, n: Any) -> Any:
@@ -421,7 +421,7 @@ def _hypot_slope(m: Any, y: Any, a: Any, b: Any) -> Any:
     if m.rows:
         return m.rows["hypot_slope"](a, b)
     usual = m.div(a, y)
-    if (y > _SMALL) is True and (y < inf) is True:
+    if (y > SMALL) is True and (y < inf) is True:
         return usual
     return _hypot_slope_at_ends(m, usual, y, a, b)
 
@@ -431,7 +431,7 @@ def _hypot_slope_at_ends(m: Any, usual: Any, y: Any, a: Any, b: Any) -> Any:
         k, radius = _scaled_hypot(m, y, a, b)
         return m.div(k * a, radius)
 
-    return m.usually((y > _SMALL) & (y < inf), usual, otherwise)
+    return m.usually((y > SMALL) & (y < inf), usual, otherwise)
 
 
 def _hypot_bend(m: Any, y: Any, a: Any, b: Any) -> Any:
@@ -490,7 +490,7 @@ def _atan2_slope_at_ends(m: Any, usual: Any, radius: Any, a: Any, b: Any) -> Any
         k, scaled = _scaled_hypot(m, radius, a, b)
         return m.div(m.div(k * (k * a), scaled), scaled)
 
-    holds = ((radius >= 1.0) | (m.abs(a) >= _SMALL)) & (radius < inf)
+    holds = ((radius >= 1.0) | (m.abs(a) >= SMALL)) & (radius < inf)
     return m.usually(holds, usual, otherwise)
 
 

@@ -3,7 +3,7 @@
 cimport cython
 
 from .buffers cimport doubles_in
-from .node cimport Node
+from .node cimport Clock, Node
 
 from libc.string cimport memcmp
 
@@ -12,6 +12,7 @@ cdef extern from "Python.h":  # items of lists and tuples, borrowed
     void *Py_TYPE(void *item)
 
 cdef int READ_DATA, WRITE_DATA, WRITE_GRADS, READ_GRADS
+cdef Clock clock
 
 @cython.locals(at=Py_ssize_t)
 cdef object _checked(values, what)
@@ -71,11 +72,16 @@ cdef inline int copy_fields(values, numbers, int which) except -1:
 cdef inline Py_ssize_t place_of_data(Node node):
     return <char *>&node._data - <char *><void *>node
 
+cdef inline Py_ssize_t place_of_writes(Clock clock):
+    return <char *>&clock.writes - <char *><void *>clock
+
 @cython.final
 cdef class Nodes:
     cdef readonly tuple values
 
 cpdef read_data(tuple values, numbers)
+
+cdef object _write(values, numbers)
 
 cpdef write_data(tuple values, numbers)
 

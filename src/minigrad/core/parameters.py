@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import cython_shim as cython
-from .coerce import as_list
+from .coerce import as_float, as_list
 from .flow import is_flowing
-from .node import Node
+from .node import Node, clock
 from .observers import refuse_in_trace
 from .writeback import flush_writebacks
 
@@ -23,7 +23,13 @@ if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
-    from .cython_shim import copy_fields, first_other_than, has_same_items, place_of_data
+    from .cython_shim import (
+        copy_fields,
+        first_other_than,
+        has_same_items,
+        place_of_data,
+        place_of_writes,
+    )
 
     def first_stranger(values: list[Any] | tuple[Any, ...]) -> int:
         """Return the place of the first thing that is no Value; -1 if all are."""
@@ -50,7 +56,14 @@ def _checked(values: Any, what: str) -> Any:
 def as_numbers(numbers: Any, count: int, what: str) -> array[float]:
     """Return the numbers as an array, one for each of `count` Values."""
     fits = isinstance(numbers, array) and numbers.typecode == "d"
-    found: array[float] = numbers if fits else array("d", numbers)
+    if fits:
+        found: array[float] = numbers
+    else:
+        numbers = as_list(numbers, f"{what}(…, numbers)")
+        try:
+            found = array("d", numbers)
+        except TypeError:  # which does not say what to write instead
+            found = array("d", [as_float(x, f"{what}(…, numbers)") for x in numbers])
     if len(found) != count:
         raise ValueError(f"{what}: {count} Values but {len(found)} numbers; give one for each.")
     return found
@@ -82,7 +95,7 @@ def grads_of(values: Iterable[Any] | Nodes) -> array[float]:
 def set_data(values: Iterable[Any], numbers: Any) -> None:
     """Write numbers, an array or any sequence, into the `.data` of as many Values."""
     nodes = _checked(values, "set_data(values, …)")
-    copy_fields(nodes, as_numbers(numbers, len(nodes), "set_data"), WRITE_DATA)
+    _write(nodes, as_numbers(numbers, len(nodes), "set_data"))
 
 
 def set_grads(values: Iterable[Any], numbers: Any) -> None:
@@ -103,6 +116,11 @@ def zero_grad(values: Iterable[Any] | Nodes) -> None:
 
 
 # ---- numbers of Values, as they are: nothing is flushed -----------------------------------
+
+
+def _write(values: Any, numbers: Any) -> None:
+    copy_fields(values, numbers, WRITE_DATA)
+    clock.writes += 1
 
 
 @cython.final
@@ -130,7 +148,7 @@ class Nodes:
 
     def write(self, numbers: Any) -> None:
         """Write the first numbers of an array into the `.data` of the Values."""
-        copy_fields(self.values, numbers, WRITE_DATA)
+        _write(self.values, numbers)
 
 
 def read_data(values: tuple[Any, ...], numbers: Any) -> None:
@@ -140,7 +158,7 @@ def read_data(values: tuple[Any, ...], numbers: Any) -> None:
 
 def write_data(values: tuple[Any, ...], numbers: Any) -> None:
     """Write the first numbers of a NumPy array into the `.data` of Values."""
-    copy_fields(Nodes(values).values, numbers, WRITE_DATA)
+    _write(Nodes(values).values, numbers)
 
 
 def write_grads(values: tuple[Any, ...], numbers: Any) -> None:
@@ -151,3 +169,8 @@ def write_grads(values: tuple[Any, ...], numbers: Any) -> None:
 def data_offset() -> int:
     """Where in its memory a node has its number, for others in C; -1 in the pure engine."""
     return place_of_data(Node())
+
+
+def writes_offset() -> int:
+    """Where in its memory `clock` counts what is written into nodes."""
+    return place_of_writes(clock)

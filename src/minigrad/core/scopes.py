@@ -41,6 +41,7 @@ class scope(Mode):  # noqa: N801 - a block, spelled as the others
     """
 
     _setting = _scoped
+    _example = '"attention"'
 
     def __init__(self, name: str) -> None:
         super().__init__()

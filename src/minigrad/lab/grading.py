@@ -4,7 +4,8 @@
 
 `answer` is what `measuring.py` says, in the sandbox or in this process. A typical mistake is known
 by its numbers: the first row of the probe's MISTAKES whose numbers are all there gives the hint. An
-experiment that raised counts as one whose `error` is the name of the exception.
+experiment that raised counts as one whose `error` is the kind of the exception; some kinds tell in
+any chapter what went wrong, and give the hint where no row does.
 """
 
 from __future__ import annotations
@@ -14,12 +15,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.names import json_number
-from .chapters import Chapter
+from .chapters import CHAPTERS, Chapter
 from .labs import Measured, Number, differences
 from .phrases import say
 from .spanish import number_in
 
 STATES = ("open", "failed", "wrong", "solved")
+_KINDS = (
+    (r"'NoneType' object is not callable", "NoneCalled"),
+    (r"NoneType", "None"),
+    (r"not '?Value\b|a Value is not a float", "Value"),
+)
+OF_EVERY_CHAPTER = ("None", "NoneCalled", "Value", "NameError", "RecursionError")  # "hint None"
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class Grade:
         number, folder = self.chapter.number, self.chapter.folder
         fields = {"number": number, "wrong": len(self.wrong), "count": self.count}
         where = say(self.lang, f"answer {self.state}", **fields)
-        after = "answer solved last" if number == 14 else f"answer {self.state}"
+        after = f"answer {self.state}{' last' * (self.solved and number == len(CHAPTERS))}"
         return where, say(
             self.lang, f"{after} next", number=number, folder=folder, after=number + 1
         )
@@ -87,7 +94,7 @@ def grade(chapter: Chapter, answer: dict[str, Any], lang: str = "en") -> Grade:
     waiting = [text for text in failed.values() if text.startswith("NotImplementedError")]
     if waiting:
         return Grade(chapter, lang, "open", _lines(waiting, lang))
-    errors = {name: {"error": text.partition(":")[0]} for name, text in failed.items()}
+    errors = {name: {"error": kind(text)} for name, text in failed.items()}
     measured: Measured = answer["measured"] | errors
     wrong = tuple(
         Wrong(number_in(key, lang), measured.get(name, {}).get(key), chapter.right[name][key])
@@ -96,9 +103,12 @@ def grade(chapter: Chapter, answer: dict[str, Any], lang: str = "en") -> Grade:
     count = sum(map(len, chapter.right.values()))
     if not wrong:
         return Grade(chapter, lang, "solved", count=count)
-    problem = _located(next(iter(failed.values()), ""), lang)
+    error = next(iter(failed.values()), "")
     mistake = recognised(chapter, measured)
     hint = chapter.hints(lang)[mistake or "otherwise"]
+    if not mistake and kind(error) in OF_EVERY_CHAPTER:
+        hint = say(lang, f"hint {kind(error)}")
+    problem = _located(error, lang)
     return Grade(chapter, lang, "wrong", problem, hint, mistake, wrong, count)
 
 
@@ -110,7 +120,18 @@ def recognised(chapter: Chapter, measured: Measured) -> str:
     return ""
 
 
+def kind(error: str) -> str:
+    """Say what kind of mistake an exception is: its name, or what tells more than that."""
+    for pattern, name in _KINDS:
+        if re.search(pattern, error):
+            return name
+    return error.partition(":")[0]
+
+
 def _located(text: str, lang: str) -> str:
+    missing = re.match(r"ImportError: cannot import name '(\w+)' from 'engine'", text)
+    if missing:
+        return say(lang, "name missing", name=missing[1])
     return text.replace("(engine.py, line ", say(lang, "in line"))
 
 

@@ -114,7 +114,7 @@ PHRASES: dict[str, dict[str, str]] = {
         "answer failed next": (
             "Next: mend it, or start over with minigrad lab reset {number}, which keeps yours."
         ),
-        "answer wrong": "Chapter {number}: not yet. {wrong} of {count} numbers are wrong.",
+        "answer wrong": "Chapter {number}: not yet. Numbers wrong: {wrong} of {count}.",
         "answer wrong next": (
             "Next: try again; minigrad lab next {number} brings a solution to compare with."
         ),
@@ -123,7 +123,28 @@ PHRASES: dict[str, dict[str, str]] = {
         "answer solved last next": "That was the last exercise of the course.",
         "answer reset": "engine.py is as it was at the start.",
         "still open": "Still to be written in engine.py: line {lines}.",
+        "name missing": "there is no `{name}` in engine.py, and the exercise asks for it.",
         "hint": "Hint:",
+        "hint None": (
+            "Something is None where a number, a Value or a list was expected. A function without "
+            "`return` gives None; so do methods that change a list, such as `reverse`."
+        ),
+        "hint NoneCalled": (
+            "None was called where a function was expected. A rule is stored without parentheses: "
+            "`out._backward = _backward`."
+        ),
+        "hint Value": (
+            "A Value stands where a plain number is needed. Its number is in `data`, and its "
+            "gradient in `grad`."
+        ),
+        "hint NameError": (
+            "Python does not know this name in engine.py. Is it spelled as where it was made, with "
+            "the same capital letters? What you typed elsewhere is not in the file."
+        ),
+        "hint RecursionError": (
+            "A function calls itself without an end. When has it nothing left to do? There it must "
+            "stop."
+        ),
         "number": "number",
         "right": "right",
         "solution": "{file} is ready: one way to write it. Compare it with yours.",
@@ -257,7 +278,7 @@ PHRASES: dict[str, dict[str, str]] = {
             "Ahora: corrígelo, o vuelve a empezar con minigrad lab reset {number}, que guarda el "
             "tuyo."
         ),
-        "answer wrong": "Capítulo {number}: todavía no. De {count} números, {wrong} están mal.",
+        "answer wrong": "Capítulo {number}: todavía no. Números equivocados: {wrong} de {count}.",
         "answer wrong next": (
             "Ahora: prueba otra vez; minigrad lab next {number} trae una solución para comparar."
         ),
@@ -266,7 +287,28 @@ PHRASES: dict[str, dict[str, str]] = {
         "answer solved last next": "Este era el último ejercicio del curso.",
         "answer reset": "engine.py está como al principio.",
         "still open": "Falta por escribir en engine.py: línea {lines}.",
+        "name missing": "no hay ningún `{name}` en engine.py, y el ejercicio lo pide.",
         "hint": "Pista:",
+        "hint None": (
+            "Algo es None donde se esperaba un número, un Value o una lista. Una función sin "
+            "`return` da None; también los métodos que cambian una lista, como `reverse`."
+        ),
+        "hint NoneCalled": (
+            "Se llamó a None donde se esperaba una función. Una regla se guarda sin paréntesis: "
+            "`out._backward = _backward`."
+        ),
+        "hint Value": (
+            "Hay un Value donde hace falta un número corriente. Su número está en `data`, y su "
+            "gradiente en `grad`."
+        ),
+        "hint NameError": (
+            "Python no conoce este nombre en engine.py. ¿Está escrito como donde se creó, con las "
+            "mismas mayúsculas? Lo que tecleaste en otra parte no está en el archivo."
+        ),
+        "hint RecursionError": (
+            "Una función se llama a sí misma sin fin. ¿Cuándo no le queda nada que hacer? Ahí debe "
+            "parar."
+        ),
         "number": "número",
         "right": "correcto",
         "solution": "{file} está lista: una manera de escribirlo. Compárala con la tuya.",

@@ -157,6 +157,8 @@ Hay tres cosas nuevas:
 # What the probes of the chapters call their numbers, where that is more than code; longer phrases
 # stand before those that are a part of them.
 _NUMBERS = {
+    "slope of a share of 1/4 by its score": "pendiente de una parte de 1/4 según su puntuación",
+    "slope of the mix by a value": "pendiente de la mezcla según un valor",
     "arrows that point to the result": "flechas que apuntan al resultado",
     "nodes of": "nodos de",
     "arrows of": "flechas de",
@@ -169,6 +171,7 @@ _NUMBERS = {
     "d ran after d*c": "d se ejecutó después de d*c",
     "diamond": "diamante",
     "after backward() no.": "tras backward() n.º",
+    "after two passes of": "tras dos pasadas de",
     "at the end": "al final",
     "after four steps in one call": "tras cuatro pasos en una llamada",
     "after step": "tras el paso",

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ..calculus.steps import check_root
 from ..core.display import Text, code, in_hosts_colours, picture
+from ..core.elsewhere import explained
 from ..core.graph import edges, topological_order
+from ..core.scopes import scope_paths
 from ..scalar import ABILITIES, Value
 from . import saving
 from .boxes import Box
+from .collapse import kinds_of
 from .folding import Folding
 from .from_graph import LIMIT, Fold, drawing_of, folded, scene_of
 from .player.folded import folded_play_of
@@ -69,6 +72,7 @@ __all__ = [
 ]
 
 
+@explained("draw_dot(o, rankdir='TB')")
 def draw_dot(
     root: Value,
     format: str = "svg",  # noqa: A002 - the lessons' name
@@ -236,6 +240,8 @@ def to_html(
     `limit`, `fold`, `open` and the options are those of `play`. A file that is there already is
     overwritten only with `force`.
     """
+    if isinstance(root, (str, os.PathLike)):
+        raise TypeError('to_html(root, path): got a path first; write to_html(o, "page.html").')
     saving.refuse_to_overwrite(path, force)  # before the work is done
     player = Player(root, rankdir, "to_html", limit=limit, fold=fold, open=open, **options)
     player.save(path, force=force)
@@ -404,13 +410,23 @@ def _small_scene(value: Value) -> Scene:
     else:
         folding, is_open = drawn
         scene = folding.scene(is_open)
-    if folding is None or not folding.boxes:
+    if folding is None:
         return scene
+    if not folding.boxes:
+        return scene if _fits_cell(scene) else _fewer(scene, value)
     for most in (LIMIT // 3, LIMIT // 8):
         if _fits_cell(scene):
             break
         scene = folding.scene(folding.opened(most))
     return scene
+
+
+def _fewer(scene: Scene, value: Value) -> Scene:
+    """Draw operands that are alike as one, as of a compiled loss, if that leaves less."""
+    order = topological_order(value)
+    paths = scope_paths(order)
+    found = Folding(kinds_of(order, paths, is_coarse=True), paths).scene(set())
+    return found if len(found.units) < len(scene.units) // 2 else scene
 
 
 def _fits_cell(scene: Scene) -> bool:

@@ -22,6 +22,7 @@ from typing import Any
 import graphviz  # type: ignore[import-untyped]
 
 from ..core.display import picture
+from ..core.elsewhere import PICTURE, absentees, names_of
 from ..core.files import write_atomically
 from ..core.names import brief, plural, readable
 from ..errors import GraphvizMissingError
@@ -65,6 +66,9 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
         if self._drawn is None or self.source != self._drawn[2]:
             return None
         return self._drawn[:2]
+
+    def __dir__(self) -> list[str]:
+        return names_of(self)
 
     def __repr__(self) -> str:
         drawn = self.drawn
@@ -138,6 +142,10 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
         return svg_of(*drawn)
 
 
+for _name, _absent in absentees("a picture", PICTURE):
+    setattr(Picture, _name, _absent)
+
+
 def _given(method: Any, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call of Graphviz's by their names."""
     bound = inspect.signature(method).bind(None, *args, **options)
@@ -150,6 +158,11 @@ _REMEDY = "Install it (apt install graphviz, brew install graphviz, conda instal
 
 def digraph_of(scene: Scene, format: str = "svg", rankdir: str = "LR") -> Picture:  # noqa: A002
     """Write the scene in Graphviz's language: a record for each value, a node for each op."""
+    if not isinstance(format, str) or format.lower() not in graphviz.FORMATS:
+        raise ValueError(
+            f"draw_dot(format={format!r}): write 'svg', 'png' or another format of Graphviz's; a "
+            "direction is rankdir='LR'."
+        )
     picture = Picture(format=format, graph_attr={"rankdir": rankdir})
     if scene.notice:
         picture.attr(label=_quoted(scene.notice))

@@ -148,7 +148,7 @@ class Folding:
         nodes, edges = self.size
         boxes, arrows = len(found.everything()), _arrows_of(found)
         if any(unit.box for unit in found.everything()):
-            tail = "×n stands for n alike; open=[…] opens boxes by name."
+            tail = "×n stands for n alike; open=[…] opens boxes by name, play(…) with a click."
         else:
             tail = "×n stands for n alike."
         notice = (

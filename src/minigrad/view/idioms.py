@@ -173,9 +173,10 @@ class _Finder:
     def cross_entropy(self, last: int) -> None:
         """-log of a share of a softmax, or a logsumexp less one of its operands."""
         if self.code[last] == _NEG or self._is_negated(last):
-            inner = next(k for k in self.operands(last) if not self.tree.is_leaf(k))
-            if self.only_user(inner) != last:
+            worked = [k for k in self.operands(last) if not self.tree.is_leaf(k)]
+            if len(worked) != 1 or self.only_user(worked[0]) != last:
                 return
+            (inner,) = worked
             (share, *more) = self.operands(inner)
             if self.code[inner] == _LOG and self.only_user(share) == inner and not more:
                 self._wrap_loss("softmax", share, [inner, last])

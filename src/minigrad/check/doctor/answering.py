@@ -112,12 +112,12 @@ def _opened(job: dict[str, Any], loading: Loading, say: Callable[[str, Any], Non
         _remark(dialect, loading, "", say)
         return dialect
     path = Path(subject)
-    first = path
+    first, others = path, 0
     if job["kind"] == "folder":
         files = files_with_engines(path, loading, named.cls)
         if not files:
             raise NoEngineError("there is no class with operators in any file of the folder")
-        first = files[0]
+        first, others = files[0], len(files) - 1
     say("source", source_of(loading.read(first)))
     module = loading.load(first)
     dialect = _found(module, named, loading, first)
@@ -126,7 +126,7 @@ def _opened(job: dict[str, Any], loading: Loading, say: Callable[[str, Any], Non
     elif dialect.file != str(first):
         say("source", source_of(_quietly(loading, dialect.file)))
     shown = "" if dialect.file == str(path) else _shown(dialect.file, path)
-    _remark(dialect, loading, shown, say)
+    _remark(dialect, loading, shown, say, others)
     return dialect
 
 
@@ -161,9 +161,20 @@ def _unfinished(loading: Loading, problem: str) -> str:
     return f"{problem} ({left.removesuffix(')').replace(' (', ': ')})" if left else problem
 
 
-def _remark(dialect: Dialect, loading: Loading, file: str, say: Callable[[str, Any], None]) -> None:
+def _remark(
+    dialect: Dialect,
+    loading: Loading,
+    file: str,
+    say: Callable[[str, Any], None],
+    other_files: int = 0,
+) -> None:
     """Say what whoever reads the report must know of how the file was loaded."""
     remarks = [f"the class is in {file}"] if file else []
+    if other_files:  # of a folder of submissions, one would pass for all
+        remarks.append(
+            f"not examined: {other_files} more of its files with such a class; --table examines a "
+            "folder of submissions"
+        )
     others = [name for name in dialect.choices if name != dialect.cls.__name__]
     if others:
         remarks.append(f"other classes that could be examined: {', '.join(others)}")

@@ -93,8 +93,9 @@ def _all_alike(outcomes: dict[str, Outcome]) -> str:
     ((error, message, line),) = errors
     if not error:
         return ""
+    what = f"{error}: {message}" if message else error
     where = f" (line {line})" if line else ""
-    return f"{error}: {message}{where}: either it is spoken to in a wrong way, or nothing works yet"
+    return f"{what}{where}: either it is spoken to in a wrong way, or nothing works yet"
 
 
 def _is_missing(op: str, outcomes: dict[str, Outcome]) -> bool:

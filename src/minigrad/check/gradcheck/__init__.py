@@ -25,7 +25,7 @@ from ...calculus.steps import aside, links
 from ...calculus.transforms import jvp
 from ...core.coerce import as_float, as_list, is_number
 from ...core.display import paragraph, table
-from ...core.elsewhere import explained
+from ...core.elsewhere import explained, require_arguments
 from ...core.graph import topological_order
 from ...core.modes import is_recording, tolerant
 from ...core.names import brief, cut, json_number, plural, readable, width_of
@@ -282,6 +282,8 @@ class _Case:
         self.leaves: list[Value] = []
         is_one = isinstance(inputs, Value) or is_number(inputs)
         given = [inputs] if is_one else as_list(inputs, "gradcheck(…, inputs)")
+        if given:
+            require_arguments(f, given, "gradcheck(f, inputs)")
         names = _argument_names(f, len(given))
         self.arguments = [self._fresh(x, name) for x, name in zip(given, names, strict=True)]
         if isinstance(f, Module):

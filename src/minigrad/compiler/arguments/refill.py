@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...core.native_or_pure import native_machine
-from ...core.node import Node
-from ...core.parameters import data_offset
+from ...core.node import Node, clock
+from ...core.parameters import data_offset, writes_offset
 from ...core.writeback import flush_writebacks, writebacks
 from ...scalar import Value
 
@@ -128,5 +128,6 @@ def _is_what_it_was(tree: Any, key: Any) -> bool:
 _native = native_machine()
 if _native is not None and data_offset() >= 0:
     numpys = (np.ndarray, np.floating, np.integer)
-    _native.connect(Node, data_offset(), Value, *numpys, writebacks, flush_writebacks)
+    counted = clock, writes_offset()
+    _native.connect(Node, data_offset(), Value, *numpys, writebacks, flush_writebacks, *counted)
     refill = _native.refill

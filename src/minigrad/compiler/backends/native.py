@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...core.native_or_pure import native_machine
-from ..ir.program import Program
+from ..ir.program import NOT_FINITE, Program
 from .encode import Bytecode, encode
 from .numpy import Array, Batch, Commit, Failed, Guards, Inputs, fresh
 
@@ -38,7 +38,8 @@ missing = (
 )
 
 _CACHE = 200_000  # bytes of a block of lanes that stay near the processor
-_LANES = 32, 64  # at least, at most: what is in use then fits into the nearest cache
+_LANES = 256, 512  # bytes at least, at most: what is in use then fits into the nearest cache
+_LINE = 64  # bytes: lanes are whole lines of the cache
 _PIECE = 1_000_000  # numbers that a thread computes at once: small, as cores may be busy
 _vm = native_machine()
 
@@ -93,11 +94,12 @@ class Prepared:
         Rows are cut into pieces that do not depend on the number of threads, and totals are added
         piece by piece: results are the same for any number.
         """
-        count, columns, outputs, sums, guards, threads, progress = rows
+        count, columns, outputs, sums, guards, threads, progress, single = rows
         chosen = np.ascontiguousarray(sums, dtype=np.int64)
         pair = None if guards is None else (guards.slots, guards.numbers)
         size = max(1, self.program.size)
-        lanes = max(_LANES[0], min(_LANES[1], _CACHE // (8 * size) // 8 * 8))
+        wide = max(_LANES[0], min(_LANES[1], _CACHE // size // _LINE * _LINE))
+        lanes = wide // (4 if single else 8)
         together = lanes * max(1, _PIECE // (size * lanes))
         starts = range(0, count, together)
         totals = np.zeros((len(starts), len(chosen)))
@@ -105,7 +107,8 @@ class Prepared:
         def work(piece: int) -> Failed:
             start, stop = starts[piece], min(starts[piece] + together, count)
             failed: Failed = self.loaded.batch(
-                values, start, stop, lanes, columns, outputs, chosen, totals[piece], pair
+                *(values, start, stop, lanes, columns, outputs),
+                *(chosen, totals[piece], pair, single),
             )
             return failed
 
@@ -113,7 +116,8 @@ class Prepared:
         workers = threads or os.cpu_count() or 1
         with closing(spread(work, len(starts), workers)) as results:
             for piece, failed in enumerate(results):
-                found = found or failed
+                if found is None or (failed is not None and found[0] == NOT_FINITE):
+                    found = failed or found  # what is not finite counts if no guard has failed
                 if progress is not None:
                     progress(min(starts[piece] + together, count))
         total = np.zeros(len(chosen))

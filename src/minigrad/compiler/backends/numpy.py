@@ -2,8 +2,9 @@
 
 `prepare(program)` works out once where every operand lies; `.run(values)` then executes all
 instructions in an array of shape (size,), or (size, lanes) for many rows at once. The native
-machine has the same methods and the same results, sums apart: NumPy adds long ones in pairs.
-Start at `_RUNNERS`.
+machine has the same methods and the same results, sums apart: NumPy adds long ones in pairs. In an
+array of float32, each instruction computes in float64 and rounds what it writes; the native machine
+may round more often on the way. Start at `_RUNNERS`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ _MATH = ArrayMath(np)
 _IN_TURN = 64  # up to so many terms, a loop over them is quicker than `accumulate`
 _FEW = 40  # up to so many parameters, a loop over them is quicker than arrays
 _BLOCK = 4096  # rows of a batch that are run at once
+_SINGLE = 4  # bytes of a number in float32
 
 
 # ---- what a step does besides running ------------------------------------------------------------
@@ -59,7 +61,7 @@ class Guards:
 
     def failed(self, values: Array) -> tuple[int, int] | None:
         """Find the first guard that fails, and in which lane (0 where there are none)."""
-        found = values[self.slots].reshape(len(self.slots), -1)
+        found = values[self.slots].astype(np.float64, copy=False).reshape(len(self.slots), -1)
         wanted = self.numbers[:, None]
         same = found.view(np.int64) == np.ascontiguousarray(wanted).view(np.int64)
         bad = ~(same | (np.isnan(found) & np.isnan(wanted)))
@@ -78,6 +80,7 @@ class Batch(NamedTuple):
 
     Columns are pairs (slot, array): an array of shape (size,) goes to that slot, one of shape
     (size, width) to that slot and those after it. Outputs, of the same two shapes, are filled in.
+    All are float64, or with `single` float32: then so are the numbers of the program.
     """
 
     size: int
@@ -87,6 +90,7 @@ class Batch(NamedTuple):
     guards: Guards | None = None
     threads: int | None = None
     progress: Callable[[int], None] | None = None  # called with the number of rows that are done
+    single: bool = False
 
 
 class Commit:
@@ -273,7 +277,14 @@ def _prepared(i: Instruction) -> Callable[[Array], None]:
     write = out.add if i.adds else out.write
     if i.kind == "put":
         write = partial(_scatter, i.out.slots(*i.shape))
-    return lambda values: write(values, run(i, *[arg.read(values) for arg in args]))
+
+    def runner(values: Array) -> None:
+        operands = [arg.read(values) for arg in args]
+        if values.itemsize == _SINGLE:
+            operands = [operand.astype(np.float64) for operand in operands]
+        write(values, run(i, *operands))
+
+    return runner
 
 
 # ---- programs ------------------------------------------------------------------------------------
@@ -329,10 +340,12 @@ class Prepared:
     def batch(self, values: Array, rows: Batch) -> tuple[Array, Failed]:
         """Run rows of data, many at once."""
         chosen = np.asarray(rows.sums, dtype=np.int64)
-        totals = np.zeros(len(chosen))
+        totals, found = np.zeros(len(chosen)), None
         for start in range(0, rows.size, _BLOCK):
             stop = min(start + _BLOCK, rows.size)
-            block = np.repeat(values[:, None], stop - start, axis=1)
+            with np.errstate(over="ignore"):
+                column = values[:, None].astype(np.float32 if rows.single else np.float64)
+            block = np.repeat(column, stop - start, axis=1)
             for slot, column in rows.columns:
                 part = column[start:stop].reshape(stop - start, -1)
                 block[slot : slot + part.shape[1]] = part.T
@@ -340,17 +353,18 @@ class Prepared:
             failed = rows.guards.failed(block) if rows.guards is not None else None
             if failed is not None:
                 return totals, (failed[0], start + failed[1])
-            if not self._is_finite(block):
-                return totals, (NOT_FINITE, start)
+            if found is not None or not self._is_finite(block):
+                found = NOT_FINITE, start  # the guards of all other rows are looked at all the same
+                continue
             for slot, column in rows.outputs:
                 part = column[start:stop]
                 width = 1 if column.ndim == 1 else column.shape[1]
                 part[...] = block[slot : slot + width].T.reshape(part.shape)
             with np.errstate(all="ignore"):
-                totals += block[chosen].sum(axis=1)
+                totals += block[chosen].sum(axis=1, dtype=np.float64)
             if rows.progress is not None:
                 rows.progress(stop)
-        return totals, None
+        return totals, found
 
 
 def available() -> bool:

@@ -94,6 +94,12 @@ class Argument(Stepped):
             "that name. For the number alone: t.data."
         )
 
+    def __index__(self) -> NoReturn:
+        raise TypeError(
+            "an index is a whole number, and a compiled function was given a float here: write "
+            "int(i), or give it an int."
+        )
+
     def _number(self) -> float:
         number: float = self._read()._concretise()
         return number

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from ...codegen.elementwise import MAPS
 from ...core.backward import in_turn
+from ...core.coerce import refuse_condition
 from ...core.modes import is_recording, recording, tolerant
 from ...core.observers import tracer, tracing
 from ...core.ops import OPS, TABLE
@@ -24,7 +25,7 @@ from ...core.strict import calling_line
 from ...core.turns import forked, in_child
 from ...errors import TraceError
 from ...maths import floats as ieee
-from ...scalar import Value, look_closely, recorded, refuse_inverted
+from ...scalar import Value, look_closely, recorded
 from .builtins import patched, unpatch
 from .proxies import Inverted, TracedBool, TracedNumber, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SMALLER, SUM, TAKE, Entries, Guard, Tape, release
@@ -89,7 +90,7 @@ class Trace:
 
     def chosen(self, condition: Any, a: Any, b: Any) -> Any:
         if isinstance(condition, Inverted):
-            refuse_inverted(condition.number)
+            refuse_condition(condition.number)
         if not isinstance(condition, TracedBool):
             return None
         pair = [getattr(x, "_traced_node", x) for x in (a, b)]

@@ -25,5 +25,7 @@ MISTAKES = {
     "one_sided": {"wide": {"slope(x**3, 2, h=0.25)": 13.5625}},
     "backward": {"wide": {"slope(x**3, 2, h=0.25)": 10.5625}},
     "sign": {"wide": {"slope(x**3, 2, h=0.25)": -12.0625}},
-    "nothing_returned": {"wide": {"error": "TypeError"}},
+    "brackets": {"wide": {"slope(x**3, 2, h=0.25)": 0.671875}},
+    "nothing_returned": {"wide": {"error": "None"}},
+    "other_arguments": {"wide": {"error": "TypeError"}},
 }

@@ -54,7 +54,7 @@ MISTAKES = {
     "a_plain_number": {"product": {"error": "AttributeError"}},
     "adds": {"product": {"(a*b).data": -1.0}},
     "forgets": {"product": {"(a*b).data": -6.0}, "children": {"len((a*b)._prev)": 0.0}},
-    "one_child": {"product": {"(a*b).data": -6.0}, "children": {"len((a*b)._prev)": 1.0}},
+    "one_child": {"product": {"(a*b).data": -6.0}, "repeated": {"len((a*a)._prev)": 1.0}},
     "numbers_not_wrapped": {
         "product": {"(a*b).data": -6.0},
         "children": {"len((a*b)._prev)": 2.0},
@@ -65,4 +65,5 @@ MISTAKES = {
         "children": {"len((a*b)._prev)": 2.0, "(a*b)._prev[0] is a": 0.0},
     },
     "calls_itself": {"product": {"error": "RecursionError"}},
+    "children_apart": {"product": {"error": "TypeError"}},
 }

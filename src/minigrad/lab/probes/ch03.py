@@ -40,7 +40,10 @@ RIGHT = {  # counted by hand
     "shared": {"nodes of d + d*c, d = a*b": 6.0, "arrows of d + d*c, d = a*b": 6.0},
 }
 MISTAKES = {
-    "nothing_returned": {"a_tree": {"error": "TypeError"}},
+    "nothing_returned": {"a_tree": {"error": "None"}},
+    "one_thing": {"a_tree": {"error": "ValueError"}},
+    "turned_around": {"a_tree": {"error": "TypeError"}},
+    "nothing_found": {"a_tree": {"nodes of a*b + c": 0.0}},
     "one_level": {"a_tree": {"nodes of a*b + c": 3.0, "arrows of a*b + c": 2.0}},
     "without_the_result": {"a_tree": {"nodes of a*b + c": 4.0}},
     "backwards": {

@@ -54,5 +54,10 @@ MISTAKES = {
     "tanh_skipped": {"lecture": {"o.grad": 1.0, "n.grad": 1.0}},
     "own_number": {"lecture": {"n.grad": 0.5, "x1.grad": 1.0, "w1.grad": -1.5}},
     "chain_cut": {"lecture": {"n.grad": 0.5, "x1.grad": -3.0, "w1.grad": 2.0}},
-    "by_heart": {"lecture": {"n.grad": 0.5, "x1.grad": -1.5, "w1.grad": 1.0}},
+    "bias_forgotten": {"lecture": {"n.grad": 0.5, "b.grad": 0.0, "total.grad": 0.5}},
+    "left_out": {"lecture": {"n.grad": 0.5, "total.grad": 0.0, "x1.grad": -1.5}},
+    "by_heart": {
+        "lecture": {"n.grad": 0.5, "x1.grad": -1.5},
+        "elsewhere": {"x1.grad elsewhere": -1.5},
+    },
 }

@@ -49,5 +49,7 @@ MISTAKES = {
     "tanh_not_squared": {"bend": {"tanh passes on to x": 0.8}},
     "tanh_of_x": {"bend": {"tanh passes on to x": 1.0390939721639116}},
     "tanh_sign": {"bend": {"tanh passes on to x": -1.28}},
+    "other_forgotten": {"product": {"a*b passes on to a": -15.0, "a*b passes on to b": 0.0}},
+    "tanh_brackets": {"bend": {"tanh passes on to x": 0.28}},
     "nothing_set": {"product": {"a*b passes on to a": 0.0, "a*b passes on to b": 0.0}},
 }

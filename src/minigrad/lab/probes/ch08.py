@@ -28,7 +28,16 @@ def descent():
     return found | {"w after four steps in one call": w.data}
 
 
-EXPERIMENTS = [again, descent]
+def deeper():
+    """(3*x + 1) * 2 has two Values between x and the result, and both must be cleared."""
+    x = Value(2.0)
+    z = (3 * x + 1) * 2
+    z.backward()
+    z.backward()
+    return {"x.grad after two passes of (3*x + 1)*2": x.grad}
+
+
+EXPERIMENTS = [again, deeper, descent]
 RIGHT = {  # worked out by hand
     "again": {
         "x.grad after backward() no. 1": 3.0,
@@ -36,6 +45,7 @@ RIGHT = {  # worked out by hand
         "x.grad after backward() no. 3": 9.0,
         "(3*x).grad at the end": 1.0,
     },
+    "deeper": {"x.grad after two passes of (3*x + 1)*2": 12.0},
     "descent": {
         "w after step 1": 1.5,
         "w after step 2": 2.25,
@@ -52,10 +62,18 @@ MISTAKES = {
         "again": {"x.grad after backward() no. 2": 3.0, "x.grad after backward() no. 3": 3.0},
     },
     "stale": {"again": {"x.grad after backward() no. 2": 9.0}},
+    "only_children": {
+        "again": {"x.grad after backward() no. 2": 6.0, "(3*x).grad at the end": 1.0},
+        "deeper": {"x.grad after two passes of (3*x + 1)*2": 18.0},
+    },
+    "leaves_instead": {
+        "again": {"x.grad after backward() no. 2": 6.0, "(3*x).grad at the end": 3.0},
+    },
     "too_late": {"again": {"x.grad after backward() no. 1": 0.0}},
     "cleared_after_the_pass": {
         "again": {"x.grad after backward() no. 3": 9.0, "(3*x).grad at the end": 0.0},
     },
+    "no_such_method": {"descent": {"error": "AttributeError"}},
     "zeroed_too_late": {"descent": {"w after step 1": 0.0}},
     "zeroed_once": {
         "descent": {"w after step 2": 2.25, "w after four steps in one call": 6.1875},

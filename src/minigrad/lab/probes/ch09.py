@@ -50,6 +50,7 @@ MISTAKES = {
     "sigmoid_no_out_grad": {"sigmoid_slope": {"slope of 8*sigmoid(x) at log 3": 0.1875}},
     "sigmoid_itself": {"sigmoid_slope": {"slope of 8*sigmoid(x) at log 3": 6.0}},
     "sigmoid_as_tanh": {"sigmoid_slope": {"slope of 8*sigmoid(x) at log 3": 3.5}},
+    "sigmoid_of_x": {"sigmoid_slope": {"slope of 8*sigmoid(x) at log 3": -0.8666933769014658}},
     "overwrites": {"log_slope": {"slope of 3*log(x) at 2": 1.5, "slope of log(x) + x at 2": 0.5}},
     "sigmoid_overwrites": {"sigmoid_slope": {"slope of sigmoid(x) + x at log 3": 0.1875}},
 }

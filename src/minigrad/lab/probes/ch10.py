@@ -22,7 +22,9 @@ def gradients():
 
 def counted():
     """How many numbers there are to learn, and whether they are Values."""
-    mine = Neuron(2, random.Random(1)).parameters()
+    made = Neuron(2, random.Random(1))
+    made.parameters()
+    mine = made.parameters()  # asked again, the same
     whole = MLP(2, [3, 1]).parameters()
     return {
         "parameters of Neuron(2)": len(mine),
@@ -42,11 +44,17 @@ RIGHT = {  # tanh(1/4), tanh(5/4), and 1 - tanh(1/4)**2, by mpmath
     },
 }
 MISTAKES = {
-    "nothing_returned": {"output": {"error": "AttributeError"}},
+    "nothing_returned": {"output": {"error": "None"}},
+    "a_plain_number": {"output": {"error": "AttributeError"}},
+    "math_tanh": {"output": {"error": "Value"}},
+    "lists_multiplied": {"output": {"error": "TypeError"}},
     "no_bias": {"output": {"output on (2, 1)": 0.0}},
     "no_tanh": {"output": {"output on (2, 1)": 0.25, "output on (4, 1)": 1.25}},
     "bias_for_each": {"output": {"output on (2, 1)": 0.46211715726000973}},
+    "only_the_last": {"output": {"output on (2, 1)": -0.6351489523872873}},
+    "only_the_first": {"output": {"output on (2, 1)": 0.8482836399575129}},
     "numbers_only": {"gradients": {"b.grad": 0.0}},
+    "grows": {"counted": {"parameters of Neuron(2)": 4.0}},
     "bias_not_learnt": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 2.0}},
     "nested": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 1.0}},
     "data_learnt": {"counted": {"parameters of Neuron(2)": 3.0, "Values among them": 0.0}},

@@ -24,7 +24,20 @@ def mixed():
     return {"mix, first number": found[0].data, "mix, second number": found[1].data}
 
 
-EXPERIMENTS = [shares, far_out, mixed]
+def moved():
+    """How a share of 1/4 moves with its score, and the mix with a value whose share is 3/4."""
+    scores = [Value(0.0), Value(1.0986122886681098)]
+    softmax(scores)[0].backward()
+    values = [[Value(0.0)], [Value(4.0)]]
+    keys = [[Value(0.0)] * 4, [Value(2.1972245773362196), *[Value(0.0)] * 3]]
+    attend([Value(1.0), Value(0.0), Value(0.0), Value(0.0)], keys, values)[0].backward()
+    return {
+        "slope of a share of 1/4 by its score": scores[0].grad,
+        "slope of the mix by a value": values[1][0].grad,
+    }
+
+
+EXPERIMENTS = [shares, far_out, mixed, moved]
 RIGHT = {  # worked out by hand: the keys fit with 0 and log 3, so the shares are 1/4 and 3/4
     "shares": {
         "share 1 of 1 : 2 : 5": 0.125,
@@ -33,11 +46,18 @@ RIGHT = {  # worked out by hand: the keys fit with 0 and log 3, so the shares ar
     },
     "far_out": {"share of one of two scores of 1000": 0.5},
     "mixed": {"mix, first number": 3.0, "mix, second number": 2.0},
+    "moved": {  # p * (1 - p), and the share itself
+        "slope of a share of 1/4 by its score": 0.1875,
+        "slope of the mix by a value": 0.75,
+    },
 }
 MISTAKES = {
     "not_shared": {"shares": {"share 1 of 1 : 2 : 5": 0.2, "share 3 of 1 : 2 : 5": 1.0}},
     "powers_only": {"shares": {"share 1 of 1 : 2 : 5": 1.0, "share 3 of 1 : 2 : 5": 5.0}},
     "no_powers": {"shares": {"share 1 of 1 : 2 : 5": 0.0}},
+    "values_compared": {"shares": {"error": "TypeError"}},
+    "math_exp": {"shares": {"error": "Value"}},
+    "plain_numbers": {"shares": {"error": "AttributeError"}},
     "overflow": {"far_out": {"error": "OverflowError"}},
     "not_scaled": {"mixed": {"mix, first number": 3.6, "mix, second number": 0.8}},
     "scaled_by_size": {
@@ -48,4 +68,5 @@ MISTAKES = {
     },
     "keys_mixed": {"mixed": {"mix, first number": 1.6479184330021646, "mix, second number": 0.0}},
     "no_softmax": {"mixed": {"mix, first number": 4.394449154672439, "mix, second number": 0.0}},
+    "numbers_only": {"moved": {"slope of a share of 1/4 by its score": 0.0}},
 }

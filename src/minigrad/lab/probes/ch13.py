@@ -38,4 +38,5 @@ MISTAKES = {
         "curve": {"x**4 from 3, two steps": 2.0},
     },
     "turned_over": {"parabola": {"(x - 3)**2 + 1 from 10, one step": 9.857142857142858}},
+    "a_value_returned": {"parabola": {"error": "Value"}},
 }

@@ -40,4 +40,6 @@ MISTAKES = {
     "weighted_twice": {"even": {"2 + 2 examples, first": 6.0}, "alone": {"4 + 0 examples": 8.0}},
     "by_machines": {"even": {"2 + 2 examples, first": 6.0}},
     "first_machine": {"even": {"2 + 2 examples, first": 2.0}},
+    "not_a_list": {"even": {"error": "TypeError"}},
+    "in_a_row": {"even": {"2 + 2 examples, first": 1.0, "2 + 2 examples, second": 0.5}},
 }

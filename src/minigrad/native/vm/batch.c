@@ -16,6 +16,16 @@ typedef struct {
     Py_ssize_t count;
 } Columns;
 
+typedef struct {
+    Columns columns, outputs;
+    long start, stop, lanes;
+    Slots sums, guards;
+    Lanes *words;
+    unsigned char *direct; /* by slot: whether words may work in the caller's memory */
+    void *at;              /* by slot: pointers to where its lanes are in this block of rows */
+    int is_single;         /* numbers of rows are floats */
+} Job;
+
 static void release_columns(Columns *columns)
 {
     for (Py_ssize_t k = 0; k < columns->count; k++)
@@ -24,7 +34,7 @@ static void release_columns(Columns *columns)
 }
 
 /* Whether this is a pair (slot, array of shape (rows,) or (rows, width)). */
-static int get_column(PyObject *pair, Column *c, long stop, long size, int writable)
+static int get_column(PyObject *pair, Column *c, const Job *job, long size, int writable)
 {
     if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2)
         return 0;
@@ -35,14 +45,15 @@ static int get_column(PyObject *pair, Column *c, long stop, long size, int writa
         return 0;
     const Py_buffer *v = &c->view;
     const int flat = v->ndim == 1;
-    if (!v->format || strcmp(v->format, "d") || (!flat && v->ndim != 2) || v->shape[0] < stop)
+    if (!v->format || strcmp(v->format, job->is_single ? "f" : "d")
+        || (!flat && v->ndim != 2) || v->shape[0] < job->stop)
         return 0;
     c->width = flat ? 1 : (long)v->shape[1];
     c->by_row = v->strides[0], c->by_column = flat ? 0 : v->strides[1];
     return is_range(c->slot, c->width, size);
 }
 
-static int get_columns(PyObject *from, Columns *found, long stop, long size, int writable)
+static int get_columns(PyObject *from, Columns *found, const Job *job, long size, int writable)
 {
     PyObject *pairs = PySequence_Fast(from, "batch: columns are pairs (slot, array).");
     if (!pairs)
@@ -52,22 +63,14 @@ static int get_columns(PyObject *from, Columns *found, long stop, long size, int
     int fits = found->at != NULL;
     for (; found->count < count && fits; found->count++)
         fits = get_column(PySequence_Fast_GET_ITEM(pairs, found->count),
-                          &found->at[found->count], stop, size, writable);
+                          &found->at[found->count], job, size, writable);
     Py_DECREF(pairs);
     if (!fits && !PyErr_Occurred())
-        PyErr_SetString(PyExc_ValueError, "batch: columns are pairs (slot, float64 array of shape "
-                                          "(rows,) or (rows, width)).");
+        PyErr_Format(PyExc_ValueError,
+                     "batch: columns are pairs (slot, %s array of shape (rows,) or (rows, width)).",
+                     job->is_single ? "float32" : "float64");
     return fits ? 0 : -1;
 }
-
-typedef struct {
-    Columns columns, outputs;
-    long start, stop, lanes;
-    Slots sums, guards;
-    Lanes *words;
-    unsigned char *direct; /* by slot: whether words may work in the caller's memory */
-    double **at;           /* by slot: where its lanes are in this block of rows */
-} Job;
 
 /* ---- words for lanes: kept for the next batch that reads the same slots ---- */
 
@@ -130,7 +133,7 @@ static Lanes *lanes_for(Machine *machine, const Job *job)
 /* The bytes that a view reaches, whatever its strides: the first, and the one behind the last. */
 static void reach(const Py_buffer *view, const char **first, const char **end)
 {
-    *first = view->buf, *end = *first + sizeof(double);
+    *first = view->buf, *end = *first + view->itemsize;
     for (int k = 0; k < view->ndim; k++) {
         const Py_ssize_t far = view->shape[k] ? (view->shape[k] - 1) * view->strides[k] : 0;
         *(far < 0 ? first : end) += far;
@@ -172,7 +175,7 @@ static void find_direct(Job *job, long size)
                 const long s = columns->at[k].slot + j;
                 const int fits = output ? words[s] == WRITTEN : !(words[s] & WRITTEN);
                 const int alone = !job->direct[s]; /* 2: taken, or not to be had */
-                job->direct[s] = fits && alone && columns->at[k].by_row == sizeof(double) ? 1 : 2;
+                job->direct[s] = fits && alone && columns->at[k].by_row == columns->at[k].view.itemsize ? 1 : 2;
             }
     }
     for (long k = 0; k < job->sums.count; k++)
@@ -192,123 +195,37 @@ static int is_direct(const Job *job, const Column *c, long j, long rows)
     return rows == job->lanes && job->direct[c->slot + j] == 1;
 }
 
-/* Bring rows in, one lane each; lanes behind the last row repeat it. */
-static void fill_lanes(const Job *job, double *block, long row, long rows)
-{
-    const long lanes = job->lanes;
-    for (Py_ssize_t k = 0; k < job->columns.count; k++) {
-        const Column *c = &job->columns.at[k];
-        for (long j = 0; j < c->width; j++) {
-            double *to = block + (c->slot + j) * lanes;
-            const char *p = place(c, j, row);
-            const int direct = is_direct(job, c, j, rows);
-            job->at[c->slot + j] = direct ? (double *)p : to;
-            if (direct)
-                continue;
-            if (c->by_row == sizeof(double))
-                memcpy(to, p, rows * sizeof(double));
-            else
-                for (long e = 0; e < rows; e++)
-                    to[e] = *(const double *)(p + e * c->by_row);
-            for (long e = rows; e < lanes; e++)
-                to[e] = to[rows - 1];
-        }
-    }
-    for (Py_ssize_t k = 0; k < job->outputs.count; k++) {
-        const Column *c = &job->outputs.at[k];
-        for (long j = 0; j < c->width; j++)
-            if (job->direct[c->slot + j] == 1)
-                job->at[c->slot + j] = rows == lanes ? (double *)place(c, j, row)
-                                                     : block + (c->slot + j) * lanes;
-    }
-}
+/* A lane for each row: of doubles, and of floats. */
+#define REAL double
+#define ROWS(name) name
+#define RUN_LANES run_lanes
+#define ALL_FINITE all_finite
+#include "rows.h"
 
-static void read_lanes(const Job *job, const double *block, long row, long rows)
-{
-    const long lanes = job->lanes;
-    for (Py_ssize_t k = 0; k < job->outputs.count; k++) {
-        const Column *c = &job->outputs.at[k];
-        for (long j = 0; j < c->width; j++) {
-            const double *from = block + (c->slot + j) * lanes;
-            char *p = place(c, j, row);
-            if (is_direct(job, c, j, rows))
-                continue;
-            if (c->by_row == sizeof(double))
-                memcpy(p, from, rows * sizeof(double));
-            else
-                for (long e = 0; e < rows; e++)
-                    *(double *)(p + e * c->by_row) = from[e];
-        }
-    }
-    for (long k = 0; k < job->sums.count; k++) {
-        /* eight running totals, added up at last: the same on every instruction set */
-        const double *x = block + job->sums.slots[k] * lanes;
-        double part[8] = {0};
-        long e = 0;
-        for (; e + 8 <= rows; e += 8)
-            for (int j = 0; j < 8; j++)
-                part[j] += x[e + j];
-        for (; e < rows; e++)
-            part[e % 8] += x[e];
-        job->sums.numbers[k] += ((part[0] + part[1]) + (part[2] + part[3]))
-                                + ((part[4] + part[5]) + (part[6] + part[7]));
-    }
-}
-
-static int rows_are_finite(const Machine *machine, const Job *job)
-{
-    for (long k = 0; k < machine->finite_count; k++)
-        for (int64_t s = machine->finite[2 * k]; s < machine->finite[2 * k + 1]; s++)
-            if (!machine->isa->all_finite(job->lanes, job->at[s]))
-                return 0;
-    return 1;
-}
-
-/* 0 if all went well, -1 with a fault, or 1 with a guard that failed and its row. */
-static int run_job(const Machine *machine, const Job *job, const double *values, double *block,
-                   double *scratch, Fault *fault, long *guard, long *row)
-{
-    const long lanes = job->lanes;
-    for (long s = 0; s < machine->plan.size; s++)
-        for (long e = 0; e < lanes; e++)
-            block[s * lanes + e] = values[s];
-    for (long s = 0; s < machine->plan.size; s++)
-        job->at[s] = block + s * lanes;
-    for (*row = job->start; *row < job->stop; *row += lanes) {
-        const long rows = job->stop - *row < lanes ? job->stop - *row : lanes;
-        fill_lanes(job, block, *row, rows);
-        if (machine->isa->run_lanes(&machine->plan, job->words->words, job->at, block, lanes,
-                                    scratch, fault) < 0)
-            return -1;
-        for (long e = 0; e < rows && job->guards.count; e++)
-            if ((*guard = failed_guard(&job->guards, block, lanes, e)) >= 0) {
-                *row += e;
-                return 1;
-            }
-        if (!rows_are_finite(machine, job)) {
-            *guard = NOT_FINITE;
-            return 1;
-        }
-        read_lanes(job, block, *row, rows);
-    }
-    return 0;
-}
+#define REAL float
+#define ROWS(name) name##_f32
+#define RUN_LANES run_lanes_f32
+#define ALL_FINITE all_finite_f32
+#include "rows.h"
 
 /* Everything is at hand: allocate, and run without the global lock. */
 static PyObject *do_job(Machine *machine, Job *job, const double *values)
 {
     const size_t lanes = job->lanes, least = machine->plan.scratch;
-    double *block = aligned(machine->plan.size * lanes);
-    double *scratch = aligned(lanes > least ? lanes : least);
+    void *block = aligned(machine->plan.size * lanes);
+    void *scratch = aligned(lanes > least ? lanes : least);
     Fault fault = {0, 0.0, 0};
     long guard = -1, row = 0;
     int result = 0;
-    job->at = malloc((machine->plan.size + 1) * sizeof(double *));
+    job->at = malloc((machine->plan.size + 1) * sizeof(void *));
     job->direct = malloc(2 * machine->plan.size + 1);
     if (block && scratch && job->at && job->direct) {
         find_direct(job, machine->plan.size);
         Py_BEGIN_ALLOW_THREADS
-        result = run_job(machine, job, values, block, scratch, &fault, &guard, &row);
+        if (job->is_single)
+            result = run_job_f32(machine, job, values, block, scratch, &fault, &guard, &row);
+        else
+            result = run_job(machine, job, values, block, scratch, &fault, &guard, &row);
         Py_END_ALLOW_THREADS
     } else {
         PyErr_NoMemory();
@@ -330,24 +247,27 @@ PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     Machine *machine = (Machine *)self;
     const long size = machine->plan.size;
-    if (count != 9)
+    if (count != 10)
         return PyErr_Format(PyExc_TypeError, "batch(values, start, stop, lanes, columns, outputs, "
-                                             "sums, totals, guards)");
+                                             "sums, totals, guards, single)");
     Job job = {0};
     job.start = PyLong_AsLong(args[1]);
     job.stop = PyLong_AsLong(args[2]);
     job.lanes = PyLong_AsLong(args[3]);
+    job.is_single = PyObject_IsTrue(args[9]);
+    const int line = job.is_single ? 16 : 8; /* numbers of 64 bytes: see isa/lanes.h */
     if (PyErr_Occurred())
         return NULL;
-    if (job.start < 0 || job.stop < job.start || job.lanes < 8 || job.lanes > 4096 || job.lanes % 8)
+    if (job.start < 0 || job.stop < job.start || job.lanes < line || job.lanes > 4096
+        || job.lanes % line)
         return PyErr_Format(PyExc_ValueError, "batch: rows %ld to %ld in %ld lanes.", job.start,
                             job.stop, job.lanes);
     Py_buffer view;
     PyObject *result = NULL;
     if (get_values(machine, args[0], &view))
         return NULL;
-    if (!get_columns(args[4], &job.columns, job.stop, size, 0)
-        && !get_columns(args[5], &job.outputs, job.stop, size, 1)
+    if (!get_columns(args[4], &job.columns, &job, size, 0)
+        && !get_columns(args[5], &job.outputs, &job, size, 1)
         && !get_slots(args[6], args[7], 1, &job.sums, size, "batch: sums")
         && !get_guards(args[8], &job.guards, size)
         && (job.words = lanes_for(machine, &job)))

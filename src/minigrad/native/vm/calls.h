@@ -14,6 +14,7 @@ typedef struct {
     PyObject *value;
     PyTypeObject *array, *floating, *integer; /* NumPy's */
     PyObject *writebacks, *flush;             /* a list, and what empties it */
+    const long long *writes; /* counts what may have been written into nodes */
 } World;
 extern World world;
 
@@ -48,8 +49,15 @@ Py_ssize_t refill_tree(Fill *fill, PyObject *tree, PyObject *key, Py_ssize_t at)
 
 /* ---- unchanged.c ---- */
 
+/* The versions of classes, place by place, in which they were seen to be as they were; 0: none. */
+typedef struct {
+    unsigned *known;
+    Py_ssize_t count;
+} Versions;
+
 /* The first place, from `at` on, that may hold something else than it did; -1 if none. */
-Py_ssize_t first_other(PyObject *ways, PyObject *places, PyObject *then, Py_ssize_t at);
+Py_ssize_t first_other(PyObject *ways, PyObject *places, PyObject *then, Py_ssize_t at,
+                       const Versions *versions);
 
 /* The first word, from `at` on, that means another thing in its space, a dict; -1 if none does. */
 Py_ssize_t first_new_meaning(PyObject *spaces, PyObject *words, PyObject *then, PyObject *missing,

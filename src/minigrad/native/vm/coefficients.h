@@ -61,6 +61,26 @@ static const double QUARTER[] = {
 };
 static const double LOG2_E = 0x1.71547652b82fep+0, TWO_OVER_PI = 0x1.45f306dc9c883p-1;
 
+/* The same for float32.h, rounded to floats. EXP_TAIL: error of exp 2^-28; LOG_TAIL: of log/s 2^-30;
+   TANH_TAIL: (tanh(x)/x - 1)/x^2 in x^2 for |x| <= 0.625, of tanh/x 2^-27; ERF_TAIL: of erf/x 2^-29;
+   LOG_ERFC: for 0 <= u <= 3, of erfc 2^-29, absolutely. */
+static const float EXP_TAIL_F32[] = {
+    0x1.fffffcp-2, 0x1.55549p-3, 0x1.5558f4p-5, 0x1.123a6cp-7, 0x1.6a234ep-10,
+};
+static const float LOG_TAIL_F32[] = {0x1.55557ap-1, 0x1.995e92p-2, 0x1.31e796p-2};
+static const float TANH_TAIL_F32[] = {
+    -0x1.555532p-2, 0x1.110726p-3, -0x1.b83c5ap-5, 0x1.52269cp-6, -0x1.75e1d0p-8,
+};
+static const float ERF_TAIL_F32[] = {
+    0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2cf8p-4, -0x1.b7f90ep-6, 0x1.5405b2p-8, -0x1.a3f702p-11,
+    0x1.496a36p-14,
+};
+static const float LOG_ERFC_F32[] = {
+    -0x1.d97fc0p+0, -0x1.51c9aap+1, -0x1.afad34p-1, -0x1.53f94p-5, 0x1.441ad2p-7, -0x1.deb7bep-10,
+    0x1.852d42p-13,
+};
+static const float LN2_HEAD_F32 = 0x1.62e4p-1f, LN2_REST_F32 = 0x1.7f7d1cp-20f;
+
 /* A double of this size holds a whole number in its last bits: adding it rounds. */
 static const double ROUNDER = 0x1.8p52;
 #endif

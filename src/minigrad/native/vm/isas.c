@@ -73,7 +73,11 @@ int loop_of(const char *text)
     return -1;
 }
 
-#define ROW(name) {#name, run_##name, run_lanes_##name, formula_##name, all_finite_##name}
+#define ROW(name)                                                              \
+    {                                                                          \
+        #name, run_##name, run_lanes_##name, formula_##name, all_finite_##name, \
+            run_lanes_f32_##name, all_finite_f32_##name                        \
+    }
 
 /* The best first. */
 static const Isa isas[] = {

@@ -244,7 +244,8 @@ static PyMethodDef functions[] = {
     {"formula", formula_load, METH_VARARGS,
      "formula(text, columns, settings, uniform, constants, rows, results) -> Formula"},
     {"connect", connect_engine, METH_VARARGS,
-     "connect(node, data, value, ndarray, floating, integer, writebacks, flush): see calls.h."},
+     "connect(node, data, value, ndarray, floating, integer, writebacks, flush, clock, writes): see "
+     "calls.h."},
     {"refill", (PyCFunction)(void (*)(void))refill, METH_FASTCALL,
      "refill(tree, key, numbers, at, sources, other): see compiler/arguments/refill.py."},
     {"first_changed", (PyCFunction)(void (*)(void))first_changed, METH_FASTCALL,

@@ -242,23 +242,31 @@ PyObject *refill(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return next == RAISED ? NULL : PyLong_FromSsize_t(next);
 }
 
+/* Whether instances of a class have a double, or a long long, at this place. */
+static int lies_in(const PyTypeObject *kind, Py_ssize_t at)
+{
+    return at >= (Py_ssize_t)sizeof(PyObject) && at <= kind->tp_basicsize - (Py_ssize_t)sizeof(double);
+}
+
 PyObject *connect_engine(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    PyObject *node, *value, *array, *floating, *integer, *writebacks, *flush;
-    Py_ssize_t data;
-    if (!PyArg_ParseTuple(arguments, "O!nO!O!O!O!O!O:connect", &PyType_Type, &node, &data,
+    PyObject *node, *value, *array, *floating, *integer, *writebacks, *flush, *clock;
+    Py_ssize_t data, writes;
+    if (!PyArg_ParseTuple(arguments, "O!nO!O!O!O!O!OOn:connect", &PyType_Type, &node, &data,
                           &PyType_Type, &value, &PyType_Type, &array, &PyType_Type, &floating,
-                          &PyType_Type, &integer, &PyList_Type, &writebacks, &flush))
+                          &PyType_Type, &integer, &PyList_Type, &writebacks, &flush, &clock,
+                          &writes))
         return NULL;
-    if (data < 0 || data + (Py_ssize_t)sizeof(double) > ((PyTypeObject *)node)->tp_basicsize)
-        return PyErr_Format(PyExc_ValueError, "connect: nodes have no number there.");
+    if (!lies_in((PyTypeObject *)node, data) || !lies_in(Py_TYPE(clock), writes))
+        return PyErr_Format(PyExc_ValueError, "connect: there is no number there.");
     world = (World){
         .node = (PyTypeObject *)Py_NewRef(node), .data = data, .value = Py_NewRef(value),
         .array = (PyTypeObject *)Py_NewRef(array),
         .floating = (PyTypeObject *)Py_NewRef(floating),
         .integer = (PyTypeObject *)Py_NewRef(integer),
         .writebacks = Py_NewRef(writebacks), .flush = Py_NewRef(flush),
+        .writes = (const long long *)((char *)Py_NewRef(clock) + writes),
     };
     Py_RETURN_NONE;
 }

@@ -29,15 +29,17 @@ enum { LEAF, FUSED, GRADIENT }; /* what becomes of the numbers */
 /* The order of the names in `make_repeat`. */
 enum {
     ARGS, KWARGS, WAYS, THINGS, CONTENTS, SPACES, WORDS, MEANT, MISSING, BLOCKS, RUNNING, CAPTURED,
-    LOCKED, KEPT, MAKE, BY, MACHINE, OBJECTS
+    LOCKED, KEPT, MAKE, BY, ASKED, MACHINE, OBJECTS
 };
 
 typedef struct {
     PyObject_HEAD
     PyObject *objects[OBJECTS];
     int kind, pause;
+    long long writes; /* in `world`, when the captured nodes were read */
     Py_buffer values;
     Slots guards;
+    Versions versions; /* of the classes among THINGS */
     long parameters, count, adjoints, inputs, result;
     long *places, place_count; /* FUSED: of the arguments that are Values; GRADIENT: of wholes */
     Py_ssize_t slots[SLOTS];   /* GRADIENT: where the object has its fields */
@@ -140,6 +142,16 @@ static PyObject *leaf(Repeat *repeat, double value)
 static PyObject *derivatives(const Repeat *repeat, const double *values)
 {
     const double *from = values + repeat->adjoints;
+    const PyObject *asked = repeat->objects[ASKED];
+    if (asked != Py_None) { /* by what is captured; what others are made of lies behind it */
+        const size_t own = repeat->parameters * sizeof(double);
+        PyObject *found = PyBytes_FromStringAndSize(NULL, own + repeat->inputs * sizeof(double));
+        if (found) {
+            memcpy(PyBytes_AS_STRING(found), from, own);
+            memcpy(PyBytes_AS_STRING(found) + own, values, repeat->inputs * sizeof(double));
+        }
+        return found;
+    }
     if (repeat->kind == GRADIENT) {
         PyObject *found = PyBytes_FromStringAndSize((const char *)from,
                                                     repeat->inputs * sizeof(double));
@@ -164,7 +176,13 @@ static int is_like_before(const Repeat *repeat)
 {
     PyObject *const *x = repeat->objects;
     return first_new_meaning(x[SPACES], x[WORDS], x[MEANT], x[MISSING], 0) < 0
-           && first_other(x[WAYS], x[THINGS], x[CONTENTS], 0) < 0;
+           && first_other(x[WAYS], x[THINGS], x[CONTENTS], 0, &repeat->versions) < 0;
+}
+
+/* Whether somebody wants what this repeat leaves out. */
+static int is_asked(PyObject *asked)
+{
+    return asked != Py_None && PyList_GET_SIZE(asked);
 }
 
 static int is_free(PyObject *locked)
@@ -174,12 +192,18 @@ static int is_free(PyObject *locked)
     return found == Py_False;
 }
 
-/* Write the numbers of a call into the buffer; whether its arguments have the structure of before. */
-static int fill_in(const Repeat *repeat, PyObject *args, PyObject *kwargs, Fill *fill)
+/* Write the numbers of a call into the buffer; whether its arguments have the structure of before.
+
+   Nodes lie all over the memory, and reading thousands of them takes half as long as a run. As long
+   as no number was written into any node, their numbers lie there still: a run does not write to its
+   inputs, and who else fills this buffer fills it from the same nodes. */
+static int fill_in(Repeat *repeat, PyObject *args, PyObject *kwargs, Fill *fill)
 {
     PyObject *captured = repeat->objects[CAPTURED];
-    for (long k = 0; k < repeat->parameters; k++)
-        fill->x[k] = number_of(PyTuple_GET_ITEM(captured, k));
+    if (repeat->writes != *world.writes)
+        for (long k = 0; k < repeat->parameters; k++)
+            fill->x[k] = number_of(PyTuple_GET_ITEM(captured, k));
+    repeat->writes = *world.writes;
     Py_ssize_t at = refill_tree(fill, args, repeat->objects[ARGS], repeat->parameters);
     if (at >= 0 && kwargs)
         at = refill_tree(fill, kwargs, repeat->objects[KWARGS], at);
@@ -201,7 +225,8 @@ static PyObject *repeated(Repeat *repeat, Calls *calls, PyObject *args, PyObject
     if (kwargs && !PyDict_GET_SIZE(kwargs))
         kwargs = NULL;
     if (calls->left <= 1 || PyDict_GET_SIZE(repeat->objects[BLOCKS])
-        || PyList_GET_SIZE(world.writebacks) || PySet_GET_SIZE(repeat->objects[RUNNING])
+        || PyList_GET_SIZE(world.writebacks) || is_asked(repeat->objects[ASKED])
+        || PySet_GET_SIZE(repeat->objects[RUNNING])
         || (repeat->objects[KWARGS] == Py_None) != !kwargs)
         return NULL;
     if (repeat->pause) {
@@ -217,7 +242,7 @@ static PyObject *repeated(Repeat *repeat, Calls *calls, PyObject *args, PyObject
         return NULL;
     if (run_once(machine, values) < 0)
         return NULL;
-    if (failed_guard(&repeat->guards, values, 1, 0) >= 0 || !is_finite(machine, values, 1)) {
+    if (failed_guard(&repeat->guards, values) >= 0 || !is_finite(machine, values, 1)) {
         repeat->pause = PAUSE;
         return NULL;
     }
@@ -414,6 +439,7 @@ static void repeat_free(PyObject *self)
     release_slots(&repeat->guards);
     PyBuffer_Release(&repeat->values);
     free(repeat->places);
+    free(repeat->versions.known);
     for (int k = 0; k < OBJECTS; k++)
         Py_XDECREF(repeat->objects[k]);
     type->tp_free(self);
@@ -440,6 +466,7 @@ static int check(Repeat *repeat)
                && PyList_CheckExact(x[SPACES]) && PyList_CheckExact(x[WORDS])
                && PyList_CheckExact(x[MEANT]) && PyBytes_CheckExact(x[WAYS])
                && PyDict_CheckExact(x[BLOCKS]) && PySet_CheckExact(x[RUNNING])
+               && (x[ASKED] == Py_None || PyList_CheckExact(x[ASKED]))
                && PyTuple_CheckExact(x[CAPTURED]) && world.node
                && PyTuple_GET_SIZE(x[CAPTURED]) == repeat->parameters;
     for (Py_ssize_t k = 0; fits && k < PyList_GET_SIZE(x[SPACES]); k++)
@@ -466,6 +493,13 @@ static int take_places(Repeat *repeat, PyObject *places)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+static int make_versions(Repeat *repeat)
+{
+    repeat->versions.count = PyBytes_GET_SIZE(repeat->objects[WAYS]);
+    repeat->versions.known = calloc(repeat->versions.count + 1, sizeof(unsigned));
+    return repeat->versions.known ? 0 : (PyErr_NoMemory(), -1);
+}
+
 /* Where instances of a class have its slots. */
 static int find_slots(Repeat *repeat)
 {
@@ -489,7 +523,7 @@ PyObject *make_repeat(PyObject *module, PyObject *arguments, PyObject *names)
     (void)module;
     static char *words[] = {
         "args", "kwargs", "ways", "things", "contents", "spaces", "words", "meant", "missing",
-        "open_blocks", "running", "captured", "locked", "kept", "make", "by", "machine",
+        "open_blocks", "running", "captured", "locked", "kept", "make", "by", "asked", "machine",
         "kind", "values", "guards", "parameters", "count", "adjoints", "inputs", "result",
         "places", NULL,
     };
@@ -497,15 +531,17 @@ PyObject *make_repeat(PyObject *module, PyObject *arguments, PyObject *names)
     PyObject **x = repeat ? repeat->objects : NULL, *values, *guards, *places;
     if (!repeat)
         return NULL;
+    repeat->writes = -1;
     const int is_told = PyArg_ParseTupleAndKeywords(
-        arguments, names, "OOOOOOOOOOOOOOOOO!iOOlllllO!:repeat", words, &x[ARGS], &x[KWARGS],
+        arguments, names, "OOOOOOOOOOOOOOOOOO!iOOlllllO!:repeat", words, &x[ARGS], &x[KWARGS],
         &x[WAYS], &x[THINGS], &x[CONTENTS], &x[SPACES], &x[WORDS], &x[MEANT], &x[MISSING],
-        &x[BLOCKS], &x[RUNNING], &x[CAPTURED], &x[LOCKED], &x[KEPT], &x[MAKE], &x[BY],
+        &x[BLOCKS], &x[RUNNING], &x[CAPTURED], &x[LOCKED], &x[KEPT], &x[MAKE], &x[BY], &x[ASKED],
         machine_class(), &x[MACHINE], &repeat->kind, &values, &guards, &repeat->parameters,
         &repeat->count, &repeat->adjoints, &repeat->inputs, &repeat->result, &PyTuple_Type, &places);
     for (int k = 0; k < OBJECTS; k++)
         Py_XINCREF(x[k]);
     if (!is_told || take_places(repeat, places) || check(repeat)
+        || make_versions(repeat)
         || get_values((Machine *)x[MACHINE], values, &repeat->values)
         || get_guards(guards, &repeat->guards, ((Machine *)x[MACHINE])->plan.size)
         || (repeat->kind == GRADIENT && find_slots(repeat))) {

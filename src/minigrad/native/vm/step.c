@@ -77,16 +77,10 @@ void release_slots(Slots *slots)
     PyBuffer_Release(&slots->number_view);
 }
 
-/* Two numbers are the same if their bits are, or both are nan. */
-static int is_same(double x, double y)
-{
-    return !memcmp(&x, &y, sizeof x) || (x != x && y != y);
-}
-
-long failed_guard(const Slots *guards, const double *values, long lanes, long lane)
+long failed_guard(const Slots *guards, const double *values)
 {
     for (long k = 0; k < guards->count; k++)
-        if (!is_same(values[guards->slots[k] * lanes + lane], guards->numbers[k]))
+        if (!is_same(values[guards->slots[k]], guards->numbers[k]))
             return k;
     return -1;
 }
@@ -135,7 +129,7 @@ PyObject *machine_step(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (!result)
         result = run_once(machine, values);
     if (!result)
-        failed = failed_guard(&guards, values, 1, 0);
+        failed = failed_guard(&guards, values);
     if (!result && failed < 0 && !is_finite(machine, values, 1))
         failed = NOT_FINITE;
     if (!result && failed == -1 && args[3] != Py_None)

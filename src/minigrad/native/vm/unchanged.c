@@ -151,13 +151,28 @@ static Py_ssize_t common(Py_ssize_t count, PyObject *a, PyObject *b)
     return count < PyList_GET_SIZE(b) ? count : PyList_GET_SIZE(b);
 }
 
-Py_ssize_t first_other(PyObject *ways, PyObject *places, PyObject *then, Py_ssize_t at)
+/* A class gets a new version whenever one of its attributes is set, or one of a base; 0 until somebody
+   looks one up again. It saves reading all of them. */
+static unsigned version_of(PyObject *kind)
+{
+    return ((PyTypeObject *)kind)->tp_version_tag;
+}
+
+Py_ssize_t first_other(PyObject *ways, PyObject *places, PyObject *then, Py_ssize_t at,
+                       const Versions *versions)
 {
     const char *way = PyBytes_AS_STRING(ways);
     const Py_ssize_t count = common(PyBytes_GET_SIZE(ways), places, then);
-    for (; at < count; at++)
-        if (!same_content(way[at], PyList_GET_ITEM(places, at), PyList_GET_ITEM(then, at)))
+    for (; at < count; at++) {
+        PyObject *now = PyList_GET_ITEM(places, at);
+        unsigned *known = way[at] == 'c' && at < versions->count ? versions->known + at : NULL;
+        if (known && *known && *known == version_of(now))
+            continue;
+        if (!same_content(way[at], now, PyList_GET_ITEM(then, at)))
             return at;
+        if (known)
+            *known = version_of(now);
+    }
     return -1;
 }
 
@@ -188,7 +203,8 @@ PyObject *first_changed(PyObject *module, PyObject *const *args, Py_ssize_t coun
     const Py_ssize_t at = PyLong_AsSsize_t(args[3]);
     if (at < 0)
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "first_changed: at < 0");
-    return PyLong_FromSsize_t(first_other(args[0], args[1], args[2], at));
+    const Versions none = {NULL, 0};
+    return PyLong_FromSsize_t(first_other(args[0], args[1], args[2], at, &none));
 }
 
 PyObject *first_moved(PyObject *module, PyObject *const *args, Py_ssize_t count)

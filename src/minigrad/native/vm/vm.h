@@ -9,6 +9,8 @@
 
 #include "program.h"
 
+#include <string.h>
+
 /* ---- instruction sets: isas.c ---- */
 
 /* A formula of an optimiser: rows (operation, three registers) over registers, which are columns,
@@ -29,6 +31,9 @@ typedef struct {
                      Fault *);
     void (*formula)(const Formula *, long, double *const *, const double *);
     int (*all_finite)(long, const double *);
+    int (*run_lanes_f32)(const Plan *, const LaneWord *, float *const *, float *, long, float *,
+                         Fault *);
+    int (*all_finite_f32)(long, const float *);
 } Isa;
 
 /* Number k of those that this processor has, the best first; NULL behind the last. */
@@ -117,7 +122,13 @@ int get_slots(PyObject *slots, PyObject *numbers, int writable, Slots *found, lo
 int get_guards(PyObject *pair, Slots *guards, long size); /* of None, there are none */
 void release_slots(Slots *slots);
 
-/* The first guard that fails, or -1; `lane` of lanes, slots being `lanes` apart. */
-long failed_guard(const Slots *guards, const double *values, long lanes, long lane);
+/* Two numbers are the same if their bits are, or both are nan. */
+static inline int is_same(double x, double y)
+{
+    return !memcmp(&x, &y, sizeof x) || (x != x && y != y);
+}
+
+/* The first guard that fails, or -1. */
+long failed_guard(const Slots *guards, const double *values);
 
 #endif

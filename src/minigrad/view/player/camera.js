@@ -14,7 +14,7 @@ function cameraOf(stage, isFilling, signal, readable = READABLE) {
   let [width, height, scale] = [1, 1, 1];
   let mode = "auto"; // "auto": readable; "whole": all of it; "free": as somebody wants it
   let inSight = [];
-  let looking = 0; // a frame of the browser that was asked for
+  let isLooking = false; // or is about to
 
   const fitting = () => {
     const tall = isFilling ? stage.clientHeight : TALLEST * innerHeight;
@@ -55,15 +55,17 @@ function cameraOf(stage, isFilling, signal, readable = READABLE) {
     stage.scrollTop += dy;
   }
 
-  // Scroll so that all these elements are seen; if they are too far apart, the last one. Before the
-  // next picture on the screen, and once: measuring has the browser lay out everything.
+  // Scroll so that all these elements are seen; if they are too far apart, the last one. Once, when
+  // everything has changed: measuring has the browser lay it all out. Not in a frame of its own: what
+  // moves the slider in a frame would have this one painted twice.
   function keep(elements) {
     inSight = elements;
-    looking ||= requestAnimationFrame(look);
+    if (!isLooking) queueMicrotask(look);
+    isLooking = true;
   }
 
   function look() {
-    looking = 0;
+    isLooking = false;
     const elements = inSight;
     if (!elements.length || signal.aborted) return;
     if (stage.scrollWidth <= stage.clientWidth && stage.scrollHeight <= stage.clientHeight) return;

@@ -1,5 +1,6 @@
 // <minigrad-player>: a player in a page, its styles in a shadow root. Inside it are the picture, so
-// that there is something to see without a script, and the play as JSON.
+// that there is something to see without a script, and the play as JSON, or as a string of JSON that
+// is that deflated, in base64: a fifth of its size.
 //
 //   start, fault   where it opens; `#step=12&fault=overwrite` in the address comes before them, with
 //                  an id in front of each, `#id.step=12`, if the element has one; `open` in it are
@@ -38,18 +39,23 @@ class MinigradPlayer extends HTMLElement {
   #ending = null;
   #given = null; // what it shows, also while it is moved to another place of the page
 
-  #open() {
+  async #open() {
     if (this.player || !this.isConnected) return;
+    this.#ending?.abort();
     this.#ending = new AbortController();
-    addEventListener("hashchange", () => this.#follow(), { signal: this.#ending.signal });
-    const given = this.#given ?? this.#inside();
-    if (given) this.#show(given); // else a script will call update()
+    const { signal } = this.#ending;
+    addEventListener("hashchange", () => this.#follow(), { signal });
+    const given = this.#given ?? (await this.#inside());
+    // A script may have called update() meanwhile; without anything inside it will.
+    if (given && !this.player && !signal.aborted) this.#show(given);
   }
 
-  #inside() {
+  async #inside() {
     const payload = this.querySelector('script[type="application/json"]');
     if (!payload) return null;
-    const given = JSON.parse(payload.textContent);
+    const told = JSON.parse(payload.textContent);
+    const given = typeof told === "string" ? JSON.parse(await inflated(told)) : told;
+    if (this.player) return null;
     const svg = this.querySelector("svg");
     svg?.remove(); // the player shows it, or another
     if (svg && given.pictures) given.pictures[svg.dataset.rankdir] = svg;

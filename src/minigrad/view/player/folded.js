@@ -9,7 +9,8 @@ class Fold {
   }
 
   async show({ levels, open }, way) {
-    this.boxes = new Boxes(await unpacked(levels[way]), way, open, (element, change) => {
+    const texts = JSON.parse(await inflated(levels[way]));
+    this.boxes = new Boxes(texts, way, open, (element, change) => {
       inPlace(this.stage, element, () => {
         change();
         this.resize();

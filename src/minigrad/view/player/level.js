@@ -247,8 +247,3 @@ function inPlace(stage, element, change) {
   stage.scrollTop += after.top - before.top;
 }
 
-async function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
-}

@@ -1,9 +1,9 @@
 """A page of its own: pictures, plays and the player in one file that needs no network.
 
 The page's policy allows exactly the style and the script that are in it, by their hashes, and
-nothing else: no request can leave it, whatever a label says. The plays travel as JSON in which
-`<`, `>` and `&` are spelled out, so that no text can end the element that holds it. What the player
-looks like is in the script, which puts it into a shadow root, where no other style reaches it.
+nothing else: no request can leave it, whatever a label says. The plays travel as JSON, deflated and
+in base64, so that no text can end the element that holds it. What the player looks like is in the
+script, which puts it into a shadow root, where no other style reaches it.
 
 Start at `page_of`; `script` says which files the player is made of.
 """
@@ -34,7 +34,10 @@ _FOLDER = Path(__file__).parent
 # The parts of the player, in an order in which each finds what it needs above it. Those about boxes
 # are left out where there are none.
 _BOXES = ("level", "boxes")
-_PARTS = ("frames", "picture", "camera", "predict", "paths", "markup", *_BOXES, "player", "element")
+_PARTS = (
+    *("inflate", "frames", "picture", "camera", "predict", "paths", "markup"),
+    *(*_BOXES, "player", "element"),
+)
 _THEMES = ("auto", "light", "dark")
 PHONE = 640.0  # px of a picture, which a phone shows at six tenths of its size
 
@@ -193,7 +196,7 @@ def element_of(shown: Shown, options: Options, **attributes: str | bool) -> str:
     return _ELEMENT.substitute(
         attributes="".join(_attribute(name, value) for name, value in given.items() if value),
         picture=picture.replace("<svg ", f'<svg data-rankdir="{way}" ', 1),
-        payload=_inert(payload_of(shown, way)),
+        payload=_inert(_packed(_compact(payload_of(shown, way)))),
     )
 
 
@@ -247,7 +250,8 @@ def fold_payload(
 
 def fold_script() -> str:
     """Return what opens and closes boxes, as a JavaScript module that exports `Fold`."""
-    return _bare(_read("level.js")) + _bare(_read("folded.js")) + "export { Fold };\n"
+    parts = [_bare(_read(f"{part}.js")) for part in ("inflate", "level", "folded")]
+    return "".join(parts) + "export { Fold };\n"
 
 
 def _still(scene: Scene, rankdir: str, words: str) -> str:
@@ -297,14 +301,18 @@ def _bare(text: str) -> str:
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
 
 
-def _packed(picture: str) -> str:
-    """Deflate a picture that is perhaps never shown: a tenth of its size."""
-    return base64.b64encode(zlib.compress(picture.encode())).decode()
+def _packed(text: str) -> str:
+    """Deflate a text that only the player reads: a tenth of its size; `inflated` undoes it."""
+    return base64.b64encode(zlib.compress(text.encode())).decode()
+
+
+def _compact(thing: Any) -> str:
+    return json.dumps(thing, separators=(",", ":"))
 
 
 def _inert(thing: Any) -> str:
     """Write JSON that cannot be taken for markup."""
-    text = json.dumps(thing, separators=(",", ":"))
+    text = _compact(thing)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

@@ -277,6 +277,7 @@ function open(host, root, given, turn) {
     state.isShown = true;
     prediction.ask(null);
     showAll();
+    camera.keep([element]); // one looks at the box, not at what the step is about
   }
 
   function opened(now) {
@@ -443,7 +444,7 @@ function open(host, root, given, turn) {
   }
 
   async function drawBoxes(next) {
-    const texts = await unpacked(given.levels[next]);
+    const texts = JSON.parse(await inflated(given.levels[next]));
     if (signal.aborted || direction !== next) return;
     choose(null);
     const before = run();
@@ -541,12 +542,6 @@ function svgFrom(thing) {
   if (thing instanceof Element) return thing;
   if (!thing.startsWith("<")) return inflated(thing).then(svgFrom);
   return document.importNode(new DOMParser().parseFromString(thing, "image/svg+xml").documentElement, true);
-}
-
-async function inflated(text) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).text();
 }
 
 // Whether two pictures, as texts, are the same but for what the player writes into their fields.

@@ -15,6 +15,11 @@ FORMS = {
     ),
     r"left out: (.*), and (\d+) more": "omitido: {0}, y {1} más",
     r"left out: (.*)": "omitido: {0}",
+    r"not examined: (\d+) more of its files with such a class; --table examines a folder of "
+    r"submissions": (
+        "sin examinar: {0} más de sus archivos con una clase así; --table examina una carpeta de "
+        "entregas"
+    ),
     r"the class is in (.*)": "la clase está en {0}",
     r"other classes that could be examined: (.*)": "otras clases que se podrían examinar: {0}",
     r"only its definitions were loaded: (.*)": "solo se cargaron sus definiciones: {0}",
@@ -98,6 +103,11 @@ FORMS = {
     r"methods ([^;]*)": "métodos {0}",
     r"line (\d+) has (\S+), but the class that answers has not": (
         "la línea {0} tiene {1}, pero la clase que contesta no"
+    ),
+    r"every question ends alike, in (.*) \(line (\d+)\): either it is spoken to in a wrong way, or "
+    r"nothing works yet": (
+        "todas las preguntas acaban igual, en {0} (línea {1}): o se le habla mal, o nada funciona "
+        "todavía"
     ),
     r"every question ends alike, in (.*): either it is spoken to in a wrong way, or nothing works "
     r"yet": (

@@ -84,7 +84,7 @@ class Prepared(host.Prepared):
 
     def batch(self, values: Array, rows: Batch) -> tuple[Array, Failed]:
         """Run rows in chunks that fit the device; the next is sent while one is computed."""
-        count, columns, outputs, sums, guards, _, progress = rows
+        count, columns, outputs, sums, guards, _, progress, _ = rows
         if self._derivative.what != "gradient":
             return self._each(values, columns, outputs)
         size = max(1, min(count, _CHUNK // max(1, self._forward.size)))
@@ -93,6 +93,7 @@ class Prepared(host.Prepared):
         slots = tuple(slot for slot, _ in columns)
         shared = np.array(values[: self.program.inputs])
         sent: list[tuple[int, Any]] = []
+        failed: Failed = None
         with enable_x64(True):
             for start in range(0, count, size):
                 chunk = [table[start : start + size] for table in tables]
@@ -102,12 +103,14 @@ class Prepared(host.Prepared):
                     chunk = [np.pad(x, ((0, size - len(x)), (0, 0)), mode="edge") for x in chunk]
                 sent.append((start, self._rows(shared, chunk, weights, slots)))
                 if len(sent) > 1:
-                    failed = self._received(*sent.pop(0), count, slots, outputs, totals, guards)
-                    if failed is not None:
-                        return totals[: len(sums)], failed
+                    found = self._received(*sent.pop(0), count, slots, outputs, totals, guards)
+                    if found is not None and found[0] != NOT_FINITE:
+                        return totals[: len(sums)], found
+                    failed = failed or found  # and the guards of the other rows are looked at
                     if progress is not None:
                         progress(start)
-            failed = self._received(*sent.pop(0), count, slots, outputs, totals, guards)
+            found = self._received(*sent.pop(0), count, slots, outputs, totals, guards)
+            failed = found if found is not None and found[0] != NOT_FINITE else failed or found
         if progress is not None:
             progress(count)
         chosen = np.asarray(sums, dtype=np.int64)

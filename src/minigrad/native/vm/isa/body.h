@@ -183,27 +183,16 @@ static void ISA(kernel)(const Instruction *c, double *v, double *scratch)
 
 #include "sums.h"
 #include "matrix.h"
+#define REAL double
+#define LANE(name) ISA(name)
 #include "lanes.h"
+
 #include "short.h"
 
-/* ---- what must be finite ---- */
-
-typedef int64_t ISA(bits) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
-
-/* x - x is 0, all bits of it, unless x is inf or nan. */
-static int ISA(all_finite)(long n, const double *x)
-{
-    ISA(bits) rest = {0};
-    long e = 0;
-    for (; e + LANES <= n; e += LANES)
-        rest |= (ISA(bits))(*(const ISA(vec) *)(x + e) - *(const ISA(vec) *)(x + e));
-    int64_t any = 0;
-    for (int j = 0; j < LANES; j++)
-        any |= rest[j];
-    for (; e < n; e++)
-        any |= x[e] - x[e] != 0.0;
-    return !any;
-}
+#include "minigrad_float32.h"
+#define REAL float
+#define LANE(name) F32(name)
+#include "lanes.h"
 
 /* ---- formulas of optimisers, see formula.c ---- */
 
@@ -244,3 +233,4 @@ static void ISA(formula)(const Formula *f, long count, double *const *columns,
 
 #undef LANES
 #undef ISA
+#undef F32

@@ -20,6 +20,7 @@
 #define INLINE static inline __attribute__((always_inline, unused))
 #define APART static __attribute__((noinline, unused))
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+#define WIDE LANES
 #define V ISA(V)
 #define M ISA(M)
 #define U ISA(U)
