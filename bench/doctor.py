@@ -37,7 +37,8 @@ from doctor_loading import code_of, statements_of  # noqa: E402
 from doctor_oracle import SPECIAL  # noqa: E402
 
 SECONDS = 120.0  # of waiting for the doctor or the oracle
-UNNAMED = ("wrong_", "unknown")  # how codes begin that say that something is wrong, and not what
+UNNAMED = ("wrong_", "unknown", "crash")  # how codes begin that tell that it is wrong, not what
+NAMED = ("wrong_arguments", "wrong_seed")  # which begin like this all the same
 WORDS = ("grad", "backward", "backprop", "deriv")
 NO_ENGINE = "no engine"  # what the truth may be; else `sound`, or codes, or `sound` and codes
 # Faults for the doctor; the oracle sees that numbers are refused, or that people seed by hand.
@@ -224,7 +225,9 @@ def summary(rows: list[dict[str, Any]], truth: dict[str, str]) -> dict[str, Any]
         "precision": _share(counts["found"], alarms),
         "recall, of those examined": _share(counts["found"], faulty),
         "first cause right, of those told": _share(sum(told), len(told)),
-        "findings without a cause": sum(code.startswith(UNNAMED) for code in findings),
+        "findings without a cause": sum(
+            code.startswith(UNNAMED) and code not in NAMED for code in findings
+        ),
         "findings": len(findings),
         "CPU seconds, median": round(median(times), 2) if times else None,
         "CPU seconds, most": max(times, default=None),

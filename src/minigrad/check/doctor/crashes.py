@@ -55,6 +55,8 @@ class Lines:
                 return "argument_as_attribute", (told[1],)
         if code == "pow_negative_base" and self.evidence.has("powers", "pow"):
             return "exponent_log", ()
+        if code == "operand_not_recorded" and self.evidence.has("unordered", "init"):
+            return "set_prev", ()
         if code == "number_inside" and self.evidence.discards_before(at):
             return "wrap_lost", told
         return code, told

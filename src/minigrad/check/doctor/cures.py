@@ -190,4 +190,5 @@ def _is_explained(
         return True
     mends = {name for cure in cures for name in cure.names}
     changed = {cure.op for cure in cures} | {op for n in mends for op in probes[n].script.keys}
-    return all(name in mends or set(probes[name].script.keys) & changed for name in one.names)
+    tried = [name for name in one.names if name in asked] or one.names
+    return all(name in mends or set(probes[name].script.keys) & changed for name in tried)

@@ -12,19 +12,22 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 from .dialect import BACKWARD
 from .formulas import formulas
 from .rewriting import Change, Edit, Function, copy_of, put
+from .walking import Facts, walks
 
 # Kinds of changes, from what is told apart best to what would do for any mistake: of two that come
 # out alike, the earlier one is told.
 KINDS = (
-    "adds", "hooks", "chains", "seeds", "operands", "attribute", "number", "sign", "compares",
-    "names", "operator", "constant", "inside", "order", "drops", "deletes", "line", "formula",
-    "formulas",
+    "adds", "fresh", "reads", "switch", "leaves", "outside", "recurs", "members", "later", "hooks",
+    "chains", "seeds", "operands", "attribute", "number", "sign", "compares", "swaps", "names",
+    "operator", "constant", "inside", "order", "drops", "deletes", "line", "formula", "formulas",
 )  # fmt: skip
 CONSTANTS = (0, 1, 2, -1)
+ROUNDING = ("int", "round", "abs", "float", "float32", "ceil", "floor")  # that change a number
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 _TURNED: dict[type[ast.AST], type[ast.cmpop]] = {
     ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE,
@@ -33,29 +36,31 @@ _TURNED: dict[type[ast.AST], type[ast.cmpop]] = {
 
 
 def edits_of(
-    function: ast.FunctionDef, words: dict[str, str], hook: str, owner: str = ""
+    function: ast.FunctionDef, words: dict[str, str], facts: Facts, owner: str = ""
 ) -> list[Edit]:
     """List what the author of a function may have meant instead, the likeliest first.
 
     `owner` is the class around it.
     """
-    found = _Edits(function, words, hook, owner)
-    made = [edit for edit in found.all() if edit is not None]
+    found = _Edits(function, words, facts.hook, owner)
+    found.facts = facts
+    made = [edit for edit in found.all() if edit is not None and _is_told(edit)]
     return sorted(made, key=lambda edit: KINDS.index(edit.kind))
 
 
-def hook_of(tree: ast.AST) -> str:
-    """Find the attribute that rules are kept in, as most operations have it."""
-    counts: dict[str, int] = {}
-    for function in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]:
-        inner = {n.name for n in ast.walk(function) if isinstance(n, ast.FunctionDef)}
-        for node in ast.walk(function):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-                is_rule = isinstance(node.value, ast.Name) and node.value.id in inner
-                if is_rule or isinstance(node.value, ast.Lambda):
-                    name = node.targets[0].attr
-                    counts[name] = counts.get(name, 0) + 1
-    return max(counts, key=lambda name: counts[name]) if counts else ""
+def _is_told(edit: Edit) -> bool:
+    """Whether the line shows what is changed in it, or what kind of change it is does."""
+    if edit.kind in ("formula", "formulas") and _value(edit.before) == _value(edit.after):
+        return False  # the same in other words
+    return edit.kind in ("seeds", "hooks", "line", "outside") or edit.old != edit.new
+
+
+def _value(node: ast.AST | None) -> str:
+    """Write a statement without factors of 1, to compare it with another."""
+    text = ast.unparse(node) if isinstance(node, ast.AST) else ""
+    for one in ("1.0 * ", "1 * ", " * 1.0", " * 1", "(", ")"):
+        text = text.replace(one, "")
+    return text
 
 
 def without_calls(function: ast.FunctionDef, hook: str) -> Edit | None:
@@ -80,9 +85,13 @@ def without_calls(function: ast.FunctionDef, hook: str) -> Edit | None:
 class _Edits(Function):
     """The changes that are tried in a function."""
 
+    facts = Facts()  # of the whole file
+
     def all(self) -> Iterator[Edit | None]:
         yield from self._accumulating()
         yield from self._hooking()
+        yield from self._later()
+        yield from walks(self, self.facts)
         yield from self._recording()
         if self.function.name in BACKWARD and self.arguments:
             seed = f"{self.arguments[0]}.{self.slope} = 1.0"
@@ -109,8 +118,11 @@ class _Edits(Function):
     # ---- statements that set gradients ----------------------------------------------------------
 
     def _accumulating(self) -> Iterator[Edit | None]:
-        set_ = [k for k in self.gradients if isinstance(self.nodes[k], ast.Assign)]
+        set_ = [k for k in self.gradients if self._is_set(self.nodes[k])]
         yield from self._each("adds", set_, _added)
+        for k, node in enumerate(self.nodes):
+            if (made := self._meant_to_add(node)) is not None:
+                yield self.edit("adds", {k: lambda _, made=made: made})  # type: ignore[misc]
         inside = {id(n) for rule in self.inner for n in ast.walk(rule)}
         strange = [k for k, n in enumerate(self.nodes) if id(n) in inside and self._is_strange(n)]
         yield from self._each("attribute", strange, self._renamed)
@@ -123,6 +135,30 @@ class _Edits(Function):
                 if not any(ast.dump(n) == wanted for n in ast.walk(self.nodes[k].value))  # type: ignore[attr-defined]
             ]
             yield from self._each("chains", alone, lambda n: _chained(n, incoming))
+
+    def _is_set(self, node: ast.AST) -> bool:
+        """Whether a gradient is set by =, to something else than what a pass begins with."""
+        value = node.value if isinstance(node, ast.Assign) else None
+        is_seed = isinstance(value, ast.Constant) or (
+            isinstance(value, ast.Call) and "ones" in ast.unparse(value.func)
+        )
+        return value is not None and (not is_seed or self.op != "")
+
+    def _meant_to_add(self, node: ast.AST) -> ast.stmt | None:
+        """Write a sum that goes nowhere, or an entry of a dict of gradients, as an addition."""
+        value = node.value if isinstance(node, ast.Expr | ast.Assign) else None
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            left = value.left
+            is_lost = not isinstance(node, ast.Assign) or isinstance(node.targets[0], ast.Name)
+            if is_lost and isinstance(left, ast.Attribute) and left.attr in self.grad:
+                return ast.AugAssign(ast.Attribute(left.value, left.attr, ast.Store()), ast.Add(),
+                                     copy_of(value.right))  # fmt: skip
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Subscript) and "grad" in ast.unparse(target.value):
+            book, key = ast.unparse(target.value), ast.unparse(target.slice)
+            text = f"{book}[{key}] = {book}.get({key}, 0.0) + {ast.unparse(node.value)}"  # type: ignore[attr-defined]
+            return ast.parse(text).body[0]
+        return None
 
     def _is_strange(self, node: ast.AST) -> bool:
         """Whether a rule sets an attribute of an operand that is no gradient: a misspelt one."""
@@ -168,6 +204,23 @@ class _Edits(Function):
             returns = [k for k, n in enumerate(self.nodes) if n is self.function.body[-1]]
             yield self.edit("hooks", {returns[0]: lambda n: [ast.parse(line).body[0], n]})
 
+    def _later(self) -> Iterator[Edit | None]:
+        """Put what sets gradients while the graph is built into a rule."""
+        body = self.function.body
+        now = [k for k in self.gradients if self.nodes[k] in body]
+        if not (now and self.hook and self.out and self.is_operation and isinstance(
+                body[-1], ast.Return)):  # fmt: skip
+            return
+        first = min(now)
+        rule = ast.parse("def _rule(): pass").body[0]
+        _set(rule, body=[copy_of(self.nodes[k]) for k in now])
+        keep = ast.parse(f"{self.out}.{self.hook} = _rule").body[0]
+        changes: dict[int, Change] = dict.fromkeys(now, lambda _: [])
+        last = self.places[id(body[-1])]
+        edit = self.edit("later", changes | {last: lambda n: [rule, keep, n]})
+        old = self.nodes[first]
+        yield replace(edit, line=old.lineno, before=old, after=rule) if edit else None  # type: ignore[attr-defined]
+
     def _recording(self) -> Iterator[Edit | None]:
         """Give the operands to the node that is made."""
         operands = "(self, other)".replace("other", self.arguments[1]) if len(
@@ -188,6 +241,17 @@ class _Edits(Function):
             yield self.edit("sign", {k: lambda n: _set(n, op=other)})
         if isinstance(node, ast.For):
             yield self.edit("order", {k: _turned_round})
+        if (
+            len(self.arguments) == 2
+            and self.is_operation
+            and isinstance(node, ast.Return | ast.Assign)
+        ):
+            names = [j for j, n in enumerate(self.nodes) if isinstance(n, ast.Name)
+                     and n.id in self.arguments and self.statement_of.get(j) == k]  # fmt: skip
+            if {self.nodes[j].id for j in names} == set(self.arguments):  # type: ignore[attr-defined]
+                one, two = self.arguments
+                yield self.edit("swaps", dict.fromkeys(
+                    names, lambda n: _set(n, id=two if n.id == one else one)))  # type: ignore[attr-defined]  # fmt: skip
         is_called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute)
         if is_called:
             yield self.edit("number", {k: _called})
@@ -239,6 +303,9 @@ class _Edits(Function):
                 yield self.edit("attribute", {k: lambda n: _set(n, attr=swapped)})
             if node.attr in self.data:
                 yield self.edit("number", {k: lambda n: n.value})  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            if node.func.id in ROUNDING:
+                yield self.edit("drops", {k: lambda n: n.args[0]})  # type: ignore[attr-defined]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._name(k, node)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .catalogue import Fault
+from .dialect import NAMES, SPECIAL
 from .lines import Marks, functions_of
 from .scripts import Probe
 
@@ -38,6 +39,10 @@ class Evidence:
         family, op = fault.family, fault.where
         if self.is_made(op) and fault.is_local:
             return True
+        if family == "detached":
+            return not self.has("bare", op)
+        if family == "overwrite" and self._is_in_pass(op):
+            return True
         if family == "overwrite":
             is_kept = self.has("writes", op) and not self.has("sets", op)
             return is_kept or self._only("adds", "sets", op)
@@ -45,7 +50,9 @@ class Evidence:
             return self._only("chains", "alone", op)
         if family == "not_set":
             # Without functions on nodes there is none that could have been forgotten.
-            return not self.has_closures or self.has("hooks", op) or self.has("keeps", op)
+            is_hooked = self.has("hooks", op) or self.has("keeps", op)
+            is_otherwise = self.has("bare", op) or self.has("now", op)
+            return not self.has_closures or is_hooked or is_otherwise
         if family == "no_operands":
             return self.has("keeps", op)
         if family == "one_sided":
@@ -61,6 +68,8 @@ class Evidence:
                 return True
         if fault.where == "backward" and self.has("def", "backward"):
             return self._pass_speaks_against(fault.code)
+        if fault.code == "mul_grad":
+            return self.has("def", op) and self.has("nests", op) and not self.has("reads", op)
         if fault.code == "pow_negative_base":
             return self.has("powers", "pow")
         own = self._own()
@@ -79,7 +88,8 @@ class Evidence:
             return bool(own) and not writes
         if fault.code == "value_hash":
             return bool(own) and not {"compares", "bases"} & set(own)
-        return fault.code == "same_object" and not self.has_closures
+        is_set = any(mark.startswith("sets __") for mark in own)
+        return fault.code == "same_object" and (is_set or not self.has_closures)
 
     def _pass_speaks_against(self, code: str) -> bool:
         """Tell apart what gives the same numbers: by how the pass goes through the nodes."""
@@ -92,25 +102,72 @@ class Evidence:
             "last_only": loops,
             "forward_order": reverses or not loops,
             "visited_by_name": not names,
-            "listed_twice": not self.has("lists", "backward"),
-            "plain_recursion": appends or reverses,
+            "listed_twice": not self.has("lists", "backward") and self.order() != "listed_twice",
+            "plain_recursion": appends or reverses or not (
+                nests or any(mark.startswith("recurs ") for mark in self._own())),
             "visited_twice": not (appends or reverses) or self.has("asks", "backward"),
             "breadth_first": nests,
-            "nothing_runs": strays or not is_begun or self.has("late", "backward"),
+            "stack_order": nests or not self.has("pops", "backward"),
+            "nothing_runs": strays or not is_begun or self.has("late", "backward") or (
+                nests and not appends),
+            "never_listed": not nests or appends,
             "other_root": not strays,
             "sort_not_begun": is_begun,
             "reversed_preorder": not (reverses and self.has("early", "backward")),
+            "empty_pass": nests or loops,
+            "two_levels": nests,
             "late_seed": not self.has("late", "backward"),
             "same_rule": not loops,
             "set_prev": self.has_closures,
-        }.get(code, False)
+        }.get(code, False)  # fmt: skip
+
+    def _is_in_pass(self, op: str) -> bool:
+        """Whether gradients are set in the pass, for all operations alike, and not in this one."""
+        own = self._own()
+        if not self.has("def", op) or self.has("in", op) or self.has("branches", "backward"):
+            return False
+        if not any(mark.startswith("sets ") for mark in own):
+            return False  # gradients may be kept in something else, that operations set
+        others = [places for cls, places in self.marks.items() if cls not in ("", self.cls)]
+        is_elsewhere = any(m.startswith("sets ") for places in others for m in places)
+        return not is_elsewhere and "assign" not in own and not any(
+            f"sets {name}" in own for name in (SPECIAL.get(op, ""), *NAMES.get(op, ()))
+        )  # fmt: skip
+
+    def forgets_to_sort(self) -> bool:
+        """Whether a function inside of the pass goes through the nodes, and nobody calls it."""
+        nests, starts, strays = (self.has(m, "backward") for m in ("nests", "starts", "strays"))
+        return nests and self.has("recurs", "backward") is False and not (starts or strays)
+
+    def order(self) -> str:
+        """Name a fault of order by how the pass goes through the nodes, where numbers do not."""
+        if not self.has("def", "backward"):
+            names = [mark.removeprefix("recurs ") for mark in self._own() if mark[:7] == "recurs "]
+            again = [n for n in names if "back" in n and f"asks {n}" not in self._own()]
+            return "plain_recursion" if again else ""
+        if self.has("counts", "backward"):
+            return ""
+        nests, asks, appends, reverses, pops = (
+            self.has(mark, "backward") for mark in ("nests", "asks", "appends", "reverses", "pops")
+        )
+        if pops and not nests:
+            if reverses:
+                return "listed_twice" if appends else ""
+            return "breadth_first" if self.has("queues", "backward") else "stack_order"
+        if self.has("recurs", "backward") and not asks and not nests:
+            return "plain_recursion"
+        if nests and self.has("lists", "backward"):
+            return "listed_twice"
+        if nests and not asks:
+            return "visited_twice" if appends else "plain_recursion"
+        return ""
 
     def supports(self, code: str) -> bool:
         """Whether the file shows which of the faults of order it is, where numbers do not."""
         if not self.has("def", "backward"):
             return code == "plain_recursion" and self._walks_again()
-        if code == "listed_twice":
-            return self.has("lists", "backward")
+        if code in ("listed_twice", "stack_order"):
+            return self.has("lists", "backward") or self.order() == code
         if code == "insertion_order":
             return self.has("early", "backward") and not self.has("reverses", "backward")
         if code not in ("plain_recursion", "visited_twice"):
@@ -133,7 +190,7 @@ class Evidence:
                 new = set(self._direct_parts(waiting.pop())) - found
                 found |= new
                 waiting += new
-            self._parts[op] = found
+            self._parts[op] = found - {op}
         return self._parts[op]
 
     def _direct_parts(self, op: str) -> tuple[str, ...]:

@@ -179,9 +179,10 @@ def _makers(cls: type) -> Iterator[tuple[Make, str, Make]]:
     holder = next((p.name for p in named if p.name in DATA), named[0].name if named else "")
     fill = {word: value for value, words in FILL for word in words}
     options = {
-        p.name: fill.get(p.name)
+        p.name: True if _switches_on(p) else fill.get(p.name)
         for p in named
-        if p.name != holder and (p.default is p.empty or fill.get(p.name) is True)
+        if p.name != holder
+        and (p.default is p.empty or fill.get(p.name) is True or _switches_on(p))
     }
     wraps: dict[str, Make] = {"{}": lambda x: x}
     np = sys.modules.get("numpy")
@@ -190,6 +191,8 @@ def _makers(cls: type) -> Iterator[tuple[Make, str, Make]]:
         wraps["np.array([{}])"] = lambda x: np.array([x])
         wraps["np.array([[{}]])"] = lambda x: np.array([[x]])
     wraps["[{}]"] = lambda x: [x]
+    if _wants_arrays([p for p in named if p.name == holder]):
+        wraps = {w: wraps[w] for w in sorted(wraps, key=lambda w: "([{}])" not in w)}
     is_first = not named or (holder == named[0].name and named[0].kind is not _KEYWORD)
     needed = {p.name: options[p.name] for p in named if p.name in options and p.default is p.empty}
     # With what switches gradients on; and without, for those who know such a name to refuse it.
@@ -205,6 +208,18 @@ def _makers(cls: type) -> Iterator[tuple[Make, str, Make]]:
 
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_OFF = ("no", "stop", "without", "zero", "dis", "skip")
+
+
+def _switches_on(p: inspect.Parameter) -> bool:
+    """Whether a parameter that is False by default may switch gradients on."""
+    return p.default is False and "grad" in p.name and not p.name.startswith(_OFF)
+
+
+def _wants_arrays(parameters: list[inspect.Parameter]) -> bool:
+    """Whether a constructor says that it takes arrays, and no plain numbers."""
+    said = str(parameters[0].annotation) if parameters else ""
+    return "ndarray" in said and not any(word in said for word in ("float", "int", "|", "Union"))
 
 
 def _attribute(sample: Any, named: str, wanted: float) -> str:

@@ -24,7 +24,7 @@ from .recognise import Named, explains_everything, recognise
 from .report import Finding, Report
 from .run_probes import Outcome
 from .scripts import Probe, Script
-from .signatures import Signatures, Signs, drawn_signatures, signature, signatures
+from .signatures import ABSENT, Signatures, Signs, drawn_signatures, signature, signatures
 from .wording import Said, said
 
 ZERO_WORDS = ("zero", "reset", "clear")
@@ -35,6 +35,7 @@ UNSURE = (
     "missing_operator",
 )  # it may be the way it is spoken to
 NAMELESS = ("crash", "unknown", "wrong")  # rows that say that something is wrong, and not what
+WHOLE = "whole numbers"  # the probe whose leaves are such
 FEWEST = 5  # probes that a class must be able to run
 
 
@@ -62,7 +63,8 @@ def report(name: str, found: Examination) -> Report:
             for finding in findings
         ]
     return Report(
-        name, found.words, tuple(findings), ran, tuple(missing), tuple(found.unexamined), problem,
+        name, found.words, tuple(findings), ran, tuple(missing),
+        (*_without_module(outcomes), *found.unexamined), problem,
         found.spelling, tuple(found.remarks), tuple(found.choices), found.tree,
     )  # fmt: skip
 
@@ -70,8 +72,15 @@ def report(name: str, found: Examination) -> Report:
 def _absent(outcomes: dict[str, Outcome]) -> str:
     """Say which module its plainest operations need and do not have: that is no fault of theirs."""
     plain = [outcomes.get(name, {}) for name in ("add", "mul")]
-    missing = [o["message"] for o in plain if o.get("error") == "ModuleNotFoundError"]
+    missing = [o["message"] for o in plain if o.get("error") == ABSENT]
     return f"its operations need a module: {missing[0]}" if missing else ""
+
+
+def _without_module(outcomes: dict[str, Outcome]) -> list[str]:
+    """List the operations that could not be asked, because they need a module that is not there."""
+    single = [p for p in PROBES if len(p.script.statements) == 1 and p.kind == "first"]
+    absent = [p for p in single if outcomes.get(p.name, {}).get("error") == ABSENT]
+    return list(dict.fromkeys(p.script.statements[0].op for p in absent))
 
 
 def _all_alike(outcomes: dict[str, Outcome]) -> str:
@@ -121,6 +130,7 @@ def _explained(
     if not named:
         lines = Lines(found.text, found.words.get("data", "data"), evidence)
         crashed, rest = peel(signs, probes, outcomes, known, evidence, lines)
+        crashed = [one for one in crashed if not _is_design(one, probes, found.outcomes)]
         named = recognise(rest, probes, known, evidence)
     crashed, named, cures = cured(found, probes, outcomes, signs, crashed, named)
     findings = [_crash(found, probes, outcomes, crash) for crash in crashed]
@@ -130,6 +140,14 @@ def _explained(
     )
     findings.sort(key=lambda one: one.row.code in NAMELESS)  # what has a name comes first
     return findings + _refusals(found, probes, outcomes, refused)
+
+
+def _is_design(crash: Crash, probes: Mapping[str, Probe], outcomes: dict[str, Outcome]) -> bool:
+    """Whether a number as exponent ends like one beside any operator: it takes Values only."""
+    others = [outcomes.get(f"{op} a number", {}) for op in ("add", "mul")]
+    is_alike = all(o.get("error") or o.get("missing") for o in others)
+    exponents = all({*probes[name].script.keys} <= {"pow", "add", "mul"} for name in crash.shown)
+    return crash.code == "number_inside" and is_alike and exponents
 
 
 def _one_a_line(rows: list[Finding], cures: list[Finding]) -> list[Finding]:
@@ -147,12 +165,14 @@ def _cure(
 ) -> Finding:
     """Tell of a mistake by the line that mends it."""
     change = cure.change
-    fault = FAULTS.get(cure.code) or GENERAL[cure.code + ("_too" if cure.is_later else "")]
+    is_later = cure.is_later and cure.code in ("slip", "formula")
+    fault = FAULTS.get(cure.code) or GENERAL[cure.code + ("_too" if is_later else "")]
     op = cure.op or change.function
     told = (_word(op), change.old, change.new)
     made = _finding(found, probes, outcomes, fault, cure.names, cure.names, told)
     line, text = _place(found, op, change.line)
-    code = made.code if cure.code in FAULTS else f"{cure.code}_{op.strip('_')}"
+    is_named = cure.code not in ("slip", "formula")
+    code = made.code if is_named else f"{cure.code}_{op.strip('_')}"
     return replace(made, code=code, line=line, text=text)
 
 
@@ -187,7 +207,10 @@ def _crash(
     found: Examination, probes: Mapping[str, Probe], outcomes: dict[str, Outcome], crash: Crash
 ) -> Finding:
     fault = FAULTS.get(crash.code) or GENERAL[crash.code]
-    return _finding(found, probes, outcomes, fault, crash.names, crash.shown, crash.told)
+    made = _finding(found, probes, outcomes, fault, crash.names, crash.shown, crash.told)
+    # A leaf that is made from a whole number is no ordinary one.
+    is_limit = all(name == WHOLE for name in crash.names)
+    return replace(made, kind="limit") if is_limit and crash.code == "whole_gradient" else made
 
 
 def _named(

@@ -30,7 +30,12 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # name" (a statement is `x if … else y`, and nobody keeps it), "powers name" (its value is a power),
 # "late name" (a gradient is set after the last loop), "ignores name" (it takes operands in vain),
 # "pairs name" (it sets the gradients of two things), "early name" (a function inside
-# appends a node before it goes on to others).
+# appends a node before it goes on to others), "now name" (a gradient is set in the function itself,
+# in none inside of it), "bare name" (it returns a node that is made from a number alone),
+# "unordered name" (operands are made a set), "reads name" (a gradient of an operand is a factor),
+# "pops name", "queues name", "counts name" (it takes nodes from a list, from its front, and counts
+# something down), "branches name" (it compares with a text), "recurs name" (it calls a function of
+# its own name).
 # "bases": there is a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
 
@@ -68,7 +73,11 @@ def marks_of(text: str) -> Marks:
         level: list[_Place] = [_Place(node) for node in ast.parse(text).body]
     except (SyntaxError, ValueError, MemoryError, RecursionError, SystemError):
         return {}
+    # Of classes of one name the last one counts; which methods are there for sure nobody knows.
+    names = [place.node.name for place in level if isinstance(place.node, ast.ClassDef)]
     marks: Marks = {"": {}}
+    marks |= {name: {} for name in names if names.count(name) > 1}
+    level = [p for k, p in enumerate(level) if not _is_replaced(p.node, level[k + 1 :])]
     while level:  # level by level, so that of two functions of a name the outer one counts
         for place in level:
             place.mark(marks)
@@ -107,6 +116,7 @@ class _Place:
                 self._put(marks, [*_made_of(node), *_walks(node)], node.lineno)
                 if node.name == "__init__" and _ignores_operands(node):
                     self._put(marks, ["ignores __init__"], node.lineno)
+                self._put(marks, [*_more(node, self.classes[-1])], node.lineno)
                 if _sets_two(node):
                     self._put(marks, [f"pairs {node.name}"], node.lineno)
                 if _has_power(node):
@@ -119,6 +129,7 @@ class _Place:
             self._put(marks, [f"loops {function}" for function in self.functions], node.lineno)
         elif isinstance(node, ast.Assign | ast.AugAssign):
             self._put(marks, self._hooks(node), node.lineno)
+            self._put(marks, _alias(node) if not self.functions else [], node.lineno)
             if _gradient(node) is not None:
                 self._put(marks, self._gradients(node), node.lineno)
 
@@ -154,9 +165,13 @@ class _Place:
         )
         names = any(isinstance(p, ast.Name) and p.id in (*GRAD, "g", "upstream") for p in parts)
         kinds = ["in", "adds" if is_added else "sets", "chains" if reads or names else "alone"]
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and not is_rule:
+        is_plain = isinstance(node.value, ast.Constant) or (
+            isinstance(node.value, ast.Call) and _ends_in(node.value.func, ("ones", "zeros"))
+        )
+        if isinstance(node, ast.Assign) and is_plain and not is_rule:
             kinds = ["in"]  # a seed, or a gradient that is cleared
         found = [f"{kind} {function}" for function in self.functions for kind in kinds]
+        found += [f"now {function}" for function in self.functions if len(self.functions) == 1]
         if not is_added and is_rule:
             found.append("assign")
         return found
@@ -179,6 +194,16 @@ class _Place:
             kind = "keeps" if is_self else "hooks"
             found += [f"{kind} {function}" for function in self.functions]
         return found
+
+
+def _alias(node: ast.Assign | ast.AugAssign) -> list[str]:
+    """Read `__rsub__ = __sub__`, of a number on the left."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name):
+        return []
+    special = {name: op for op, name in SPECIAL.items()}
+    names = [t.id for t in node.targets if isinstance(t, ast.Name) and t.id[:3] == "__r"]
+    used = special.get(node.value.id)
+    return [f"def {name}" for name in names] + [f"uses {n} {used}" for n in names if used]
 
 
 def _made_of(node: ast.FunctionDef) -> list[str]:
@@ -228,6 +253,39 @@ def _sets_two(node: ast.FunctionDef) -> bool:
     return len(owners) > 1
 
 
+def _ends_in(called: ast.expr, words: tuple[str, ...]) -> bool:
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return str(name).startswith(words)
+
+
+def _more(node: ast.FunctionDef, cls: str) -> Iterator[str]:
+    """Find what tells apart what gives the same numbers."""
+    operands = {a.arg for a in node.args.args}
+    for part in ast.walk(node):
+        called = part.func if isinstance(part, ast.Call) else None
+        name = called.attr if isinstance(called, ast.Attribute) else ""
+        if name == node.name or (isinstance(called, ast.Name) and called.id == node.name):
+            yield f"recurs {node.name}"
+        elif name in ("pop", "popleft"):
+            yield f"pops {node.name}"
+            if name == "popleft" or part.args:  # type: ignore[attr-defined]
+                yield f"queues {node.name}"
+        elif isinstance(part, ast.AugAssign) and isinstance(part.op, ast.Sub):
+            yield f"counts {node.name}"
+        elif isinstance(called, ast.Name) and called.id == "set" and node.name == "__init__":
+            if operands & {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}:
+                yield f"unordered {node.name}"
+        elif isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult):
+            sides = [ast.unparse(side) for side in (part.left, part.right)]
+            if any(f"{o}.{g}" in sides for o in operands for g in GRAD):
+                yield f"reads {node.name}"
+    last = node.body[-1]
+    made = last.value if isinstance(last, ast.Return) else None
+    is_made = isinstance(made, ast.Call) and ast.unparse(made.func) == cls
+    if is_made and len(made.args) == 1 and not made.keywords:  # type: ignore[union-attr]
+        yield f"bare {node.name}"
+
+
 def _has_power(node: ast.FunctionDef) -> bool:
     """Whether the function itself, not a rule inside of it, computes a power."""
     inner = [p for p in ast.walk(node) if isinstance(p, ast.FunctionDef) and p is not node]
@@ -264,11 +322,21 @@ def _walks(node: ast.FunctionDef) -> list[str]:
                 found.add(f"{'starts' if is_own else 'strays'} {node.name}")
         elif isinstance(part, ast.Slice) and isinstance(part.step, ast.UnaryOp):
             found.add(f"reverses {node.name}")
+        elif isinstance(part, ast.Compare) and isinstance(part.comparators[0], ast.Constant):
+            if isinstance(part.comparators[0].value, str):
+                found.add(f"branches {node.name}")
         elif isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In | ast.NotIn):
             found.add(f"asks {node.name}")
             if isinstance(part.left, ast.Attribute):
                 found.add(f"names {node.name}")
     return sorted(found)
+
+
+def _is_replaced(node: ast.AST, later: list[_Place]) -> bool:
+    """Whether a class is defined once more, and not made of this one."""
+    name = node.name if isinstance(node, ast.ClassDef) else ""
+    again = [p.node for p in later if isinstance(p.node, ast.ClassDef) and p.node.name == name]
+    return any(name not in map(ast.unparse, other.bases) for other in again)
 
 
 def _lists_first(visit: ast.FunctionDef) -> bool:

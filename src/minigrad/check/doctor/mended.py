@@ -22,12 +22,19 @@ from .signatures import Signs
 
 # What is known by a name of its own, if it is the rule of an operation.
 FAMILIES = {"adds": "overwrite", "chains": "chain_forgotten", "operands": "no_operands"}
-PASSES = {"seeds": "missing_seed"}
-EVERYWHERE = {"adds": "overwrite"}  # and if it is that of all operations
+PASSES = {"seeds": "missing_seed", "recurs": "goes_no_further", "switch": "not_passed_on"}
+EVERYWHERE = {
+    "adds": "overwrite",
+    "later": "forward_gradients",
+    "hooks": "self_backward",
+}  # if it is so in all operations
 IDENTITY = ("__eq__", "__hash__")  # whatever is changed there, nodes are told apart otherwise
 FORMULAS = ("formula", "formulas", "line")
 # What one may be sure of even if a single probe shows it.
-SURE = ("adds", "hooks", "chains", "operands", "attribute", "seeds", "inside", *FORMULAS)
+SURE = (
+    "adds", "hooks", "chains", "operands", "attribute", "seeds", "inside", "fresh", "reads",
+    "leaves", "outside", "recurs", "members", "later", *FORMULAS,
+)  # fmt: skip
 # Probes that a change touches and does not mend, though it mends the like, as a part of those that
 # it mends: they can have another fault as well, but then most have not.
 LUCK = 0.25
@@ -85,6 +92,13 @@ class Mended:
             return "value_hash"
         if self.change.everywhere:
             return EVERYWHERE[kind]
+        if kind == "adds" and not self.op and self.change.old.partition("=")[0].strip() != "":
+            return "overwrite"
+        if kind == "fresh":
+            is_default = self.change.old.startswith("def ") and "." not in self.change.new
+            return "shared_default" if is_default else "shared_list"
+        if kind == "later":
+            return "forward_gradient"
         if kind == "hooks":
             is_own = self.change.old.startswith("self.")
             has_rule = "=" in self.change.old

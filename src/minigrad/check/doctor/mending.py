@@ -25,12 +25,13 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from .dialect import Dialect
-from .edits import edits_of, hook_of, without_calls
+from .edits import edits_of, without_calls
 from .extras import ask as ask_other
 from .extras import others
 from .rewriting import Edit, operation_in
 from .run_probes import Outcome, run_all
 from .scripts import Probe
+from .walking import Facts, facts_of
 
 FLAGS = __future__.annotations.compiler_flag  # as the file is loaded
 SECONDS = 10.0  # of CPU time for all changes: several times what TRIED of them take
@@ -71,10 +72,10 @@ def mend(
         tree = ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError, SystemError):
         tree = ast.Module([], [])
-    hook = hook_of(tree)
+    facts = facts_of(tree)
     lives = [*_live(dialect.file, tree)]
     for change in job["applied"]:
-        lives = _apply(change, lives, dialect, hook)
+        lives = _apply(change, lives, dialect, facts)
     if job["other"]:
         asked = _others(dialect, lives, job)
     else:
@@ -82,7 +83,7 @@ def mend(
         say("before", asked.before)
     deadline = time.process_time() + SECONDS
     seen: list[list[Any]] = []
-    for parts, first in itertools.islice(_changes(asked, dialect, hook), TRIED):
+    for parts, first in itertools.islice(_changes(asked, dialect, facts), TRIED):
         outcomes = None
         if time.process_time() > deadline or len(seen) == MOST:
             break
@@ -96,20 +97,30 @@ def mend(
     say("end", True)
 
 
-def _changes(asked: _Asked, dialect: Dialect, hook: str) -> Iterator[tuple[list[Part], list[int]]]:
+def _changes(
+    asked: _Asked, dialect: Dialect, facts: Facts
+) -> Iterator[tuple[list[Part], list[int]]]:
     """Yield changes of all functions at once, then those of each, with what to ask first."""
-    found = [edits_of(live[0], dialect.words, hook, live[1]) for live, _ in asked.lives]
+    found = [edits_of(live[0], dialect.words, facts, live[1]) for live, _ in asked.lives]
     first = sorted({k for _, mine in asked.lives for k in mine[:FEW]})[: 2 * FEW]
     adds: list[Part] = []
+    later: list[Part] = []
+    hooks: list[Part] = []
     rest: list[Part] = []
     for (live, _), edits in zip(asked.lives, found, strict=True):
         if operation_in(live[0].name, live[1]):
             adds += [(edit, live) for edit in edits if edit.kind == "adds"][:1]
-            rest += [(edit, live) for edit in [without_calls(live[0], hook)] if edit is not None]
+            later += [(edit, live) for edit in edits if edit.kind == "later"][:1]
+            own = [e for e in edits if e.kind == "hooks" and e.old.startswith("self.")]
+            hooks += [(edit, live) for edit in own[:1]]
+            rest += [(e, live) for e in [without_calls(live[0], facts.hook)] if e is not None]
     if len(adds) > 1:  # what people do alike in all operations
         yield adds, first
+    for group in (later, hooks):
+        if len(group) > 1:
+            yield group, first
     if rest and adds:  # rules that go on to the next node by themselves
-        yield _joined(adds, rest, hook), first
+        yield _joined(adds, rest, facts.hook), first
     for (live, mine), edits in zip(asked.lives, found, strict=True):
         for edit in edits:
             yield [(edit, live)], mine[:FEW]
@@ -135,11 +146,11 @@ def _told(parts: list[Part]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _apply(change: dict[str, Any], lives: list[Live], dialect: Dialect, hook: str) -> list[Live]:
+def _apply(change: dict[str, Any], lives: list[Live], dialect: Dialect, facts: Facts) -> list[Live]:
     """Make a change for good."""
     mine = [x for x in lives if change["everywhere"] or x[0].name == change["function"]]
     asked = _Asked([(live, []) for live in mine], [], [])
-    for parts, _ in _changes(asked, dialect, hook):
+    for parts, _ in _changes(asked, dialect, facts):
         if _told(parts) != change:
             continue
         for edit, (old, cls, objects) in parts:
@@ -226,12 +237,14 @@ def _changed(parts: list[Part], asked: _Asked, first: list[int]) -> list[Any] | 
                 return None
             for function in objects:
                 function.__code__ = code
-        if all(asked.ask[k]() == asked.before[k] for k in first):
+        # What is kept from call to call has spoilt answers that come late, and not the first.
+        is_kept = any(edit.kind == "fresh" for edit, _ in parts)
+        if not is_kept and all(asked.ask[k]() == asked.before[k] for k in first):
             return None
         others = []
         for k in range(asked.failing, len(asked.ask)):
             others.append(asked.ask[k]())
-            if not _is_same(asked.questions[k], others[-1], asked.before[k]):
+            if not is_kept and not _is_same(asked.questions[k], others[-1], asked.before[k]):
                 return None
         return [*(one() for one in asked.ask[: asked.failing]), *others]
     finally:

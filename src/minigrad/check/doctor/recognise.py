@@ -137,12 +137,29 @@ class _Recogniser:
     def _by_file(self, found: list[Named]) -> list[Named]:
         """Name what has no name by the file, where all that fails uses something twice: its
         operations write into their operands."""
+        by_hooks = [one for named in found for one in self._by_hooks(named)]
+        found = [n for k, n in enumerate(by_hooks) if n.what not in {m.what for m in by_hooks[:k]}]
         mine = [named for named in found if named.what not in FAULTS and self._is_kept(named)]
         if not mine:
             return found
         names = [name for named in mine for name in named.names]
         shown = [name for named in mine for name in named.shown]
         return [n for n in found if n not in mine] + [Named("kept_in_operand", names, shown)]
+
+    def _by_hooks(self, named: Named) -> list[Named]:
+        """Name operations that give their rules to operands, if what has no name rests on them."""
+        if named.what in FAULTS:
+            return [named]
+        keys = {key for name in named.names for key in self.probes[name].script.keys}
+        kept = [
+            op
+            for op in OPS
+            if op in keys and self.evidence.has("keeps", op) and not self.evidence.has("hooks", op)
+        ]
+        mine = {
+            op: [n for n in named.names if op in self.probes[n].script.keys] for op in kept
+        }  # fmt: skip
+        return [Named(f"self_backward_{op}", mine[op], mine[op]) for op in kept] or [named]
 
     def _is_kept(self, named: Named) -> bool:
         scripts = [self.probes[name].script for name in named.names]
@@ -197,6 +214,8 @@ class _Recogniser:
         if script.root in sign.wrong:
             return "seed_zero"
         is_zero = all(dict(sign.numbers).get(leaf) == 0.0 for leaf in script.leaves)
+        if is_zero and self.evidence.forgets_to_sort():
+            return "sort_not_begun"
         if is_zero:
             return "empty_pass" if self._can_be("empty_pass") else "no_pass"
         theirs = self.known.get("no_pass", [{}])[0].get(by_hand[0])
@@ -405,13 +424,17 @@ class _Recogniser:
         if best is None or len(best[2]) < NAMED * len(left):
             # Wrong only where a result is used twice: then at least it is the order.
             shared = all(self.probes[name].script.shares_results for name in left)
-            return "wrong_order" if shared and len(left) > 1 else "", list(left)
+            return self._order() if shared and len(left) > 1 else "", list(left)
         _, code, mine, is_exact = best
         if code in ORDERS and not is_exact:
             # An order can do no harm where no result is used twice.
             mine = [n for n in left if n in mine or self.probes[n].script.shares_results]
-            return code if self.evidence.supports(code) else "wrong_order", mine
+            return code if self.evidence.supports(code) else self._order(), mine
         return code, list(left) if len(mine) >= MOST * len(left) else mine
+
+    def _order(self) -> str:
+        """Name a wrong order: by the file, where numbers do not tell."""
+        return self.evidence.order() or "wrong_order"
 
     def _closest(self, styles: list[Signs], left: Signs, suspects: set[str]) -> Signs:
         """Of the styles in which a fault is planted, return the one that is most like this."""

@@ -72,7 +72,7 @@ class Function:
         self.nodes = [*ast.walk(function)]
         self.data = {words.get("data", "data"), *DATA}
         self.grad = {words.get("grad", "grad"), *GRAD}
-        self.number, self.slope = words.get("data", "data"), words.get("grad", "grad")
+        self.number, self.slope = _name(words, "data"), _name(words, "grad")
         self.cls = words.get("class", "")
         self.inner = [n for n in self.nodes[1:] if isinstance(n, ast.FunctionDef)]
         self.arguments = [a.arg for a in function.args.args]
@@ -139,6 +139,12 @@ class Function:
         ast.fix_missing_locations(copied)
         line = getattr(self.nodes[place], "lineno", self.function.lineno)
         return Edit(kind, line, self.nodes[place], before, copied)
+
+
+def _name(words: dict[str, str], what: str) -> str:
+    """Return what something is called, if it is an attribute: gradients may be in a dict."""
+    found = words.get(what, what)
+    return found if found.isidentifier() else what
 
 
 def copy_of(node: T) -> T:

@@ -23,6 +23,7 @@ from .probes import FIRST, PROBES, drawn
 from .run_probes import Outcome, run_all
 from .scripts import Probe
 
+ABSENT = "ModuleNotFoundError"  # what an operation ends in that needs a module: no fault of theirs
 FOLDER = Path(__file__).with_name("sound")
 
 
@@ -89,6 +90,7 @@ def signature(outcomes: Mapping[str, Outcome], probes: Sequence[Probe] = PROBES)
         if probe.kind in FIRST
         and probe.name in outcomes
         and not outcomes[probe.name].get("missing")
+        and outcomes[probe.name].get("error") != ABSENT
         and not is_refusal(probe, outcomes[probe.name])
     ]
     signs = {probe.name: judge(probe, outcomes[probe.name]) for probe in asked}

@@ -49,7 +49,7 @@ class Absent(ModuleType):
     def __exit__(self, *_: Any) -> None:
         return None
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         name = self.__name__.split(".")[0]
         raise ModuleNotFoundError(f"{name} is not there while the doctor looks", name=name)
 

@@ -19,7 +19,8 @@ __all__ = ["CATALOGUE", "CRASHES", "FAULTS", "GENERAL", "ORDERS", "Fault"]
 CATALOGUE = [*structure.ROWS, *rules.ROWS, *state.ROWS, *crashes.ROWS, *limits.ROWS]
 FAULTS = {fault.code: fault for fault in CATALOGUE}
 CRASHES = crashes.ROWS
-ORDERS = ("plain_recursion", "breadth_first", "insertion_order", "visited_twice", "listed_twice")
+ORDERS = ("plain_recursion", "breadth_first", "insertion_order", "visited_twice", "listed_twice",
+          "stack_order")  # fmt: skip
 
 # What the doctor says where it knows what kind of thing is wrong, but not which: no patients. {0}
 # is the operation, or the error.
@@ -89,6 +90,58 @@ GENERAL = {
             "With the lines of the other findings mended, and the right derivative in this line, "
             "it is right.",
             "Write  {2}  instead of  {1}",
+            (),
+        ),
+        Fault(
+            "forward_gradient", "fault", "{0} sets gradients while the graph is built",
+            "No gradient gets past {0}.",
+            "When this line runs, the result has no gradient yet: that comes with backward().",
+            "Put it into a function _backward inside of {0}, and keep that: out._backward = "
+            "_backward.",
+            (),
+        ),
+        Fault(
+            "forward_gradients", "fault", "operations set gradients while the graph is built",
+            "All gradients are 0, or of an earlier pass.",
+            "When these lines run, the result has no gradient yet: that comes with backward().",
+            "Put them into a function _backward inside of each operation, and keep that: "
+            "out._backward = _backward.",
+            (),
+        ),
+        Fault(
+            "self_backward", "fault", "operations give their rules to the operands",
+            "One operation is right; what lies deeper gets no gradient.",
+            "self._backward = … replaces the rules of operands, and results have none.",
+            "Write  {2}  instead of  {1}, and so in the other operations.",
+            (),
+        ),
+        Fault(
+            "goes_no_further", "fault", "the walk ends at the operands of the result",
+            "Small expressions are right; what lies deeper gets no gradient.",
+            "The function that lists the nodes lists operands, and does not go on to theirs.",
+            "Write  {2}  instead of  {1}",
+            (),
+        ),
+        Fault(
+            "shared_default", "fault", "a default argument is kept from one call to the next",
+            "The first backward() is right, and later ones are not.",
+            "Python makes a default once, when it reads the def: what a call puts into the list is "
+            "still there in the next one.",
+            "Make it inside of the function:  {2}",
+            (),
+        ),
+        Fault(
+            "shared_list", "fault", "all Values share one list",
+            "The first backward() is right, and later ones are not.",
+            "The list is outside of the function, and keeps what earlier calls have put into it.",
+            "Begin anew:  {2}",
+            (),
+        ),
+        Fault(
+            "not_passed_on", "fault", "results do not ask for gradients",
+            "Leaves that are made with a switch for gradients have one; results have not.",
+            "Operations make their results without it, so that it is off there and rules stop.",
+            "Pass it on: out is made with it if an operand has it.",
             (),
         ),
         Fault(

@@ -58,6 +58,58 @@ _row("called_at_once", "a rule is None",
      "Without the brackets: out._backward = _backward; and lambda: None for leaves.",
      ("out._backward = _backward\n", "out._backward = _backward()\n"),
      where="add", mark="hooks", crash=("TypeError", r"'NoneType' object is not callable"))
+_row("rule_returns_nothing", "a rule gives None, and the pass wants gradients",
+     "backward() ends in TypeError: None cannot be taken apart.",
+     "The pass takes what a rule returns apart, a gradient for each operand, and one rule has no "
+     "return.",
+     "Return the gradients, also if there is only one: return (g,).",
+     ("            self.grad += (out.data > 0) * out.grad  # relu\n",
+      "            return None\n\n        def _spread():\n            for part in _rule():\n"
+      "                self.grad += part\n"),
+     ("        out = Value(self.data if self.data > 0 else 0.0, (self,), \"ReLU\")\n\n"
+      "        def _backward():\n",
+      "        out = Value(self.data if self.data > 0 else 0.0, (self,), \"ReLU\")\n\n"
+      "        def _rule():\n"),
+     ("                self.grad += part\n\n        out._backward = _backward",
+      "                self.grad += part\n\n        out._backward = _spread"),
+     where="relu", mark="def",
+     crash=("TypeError", r"'NoneType' object is not (?:iterable|subscriptable)|"
+            r"cannot unpack non-iterable NoneType object|.*must support iteration.*NoneType.*"))
+_row("rule_returns_number", "a rule gives a number, and the pass wants one for each operand",
+     "backward() ends in TypeError: a number cannot be taken apart.",
+     "The pass takes what a rule returns apart, a gradient for each operand, and this one returns "
+     "the number itself.",
+     "With a comma: return (g,).",
+     ("            self.grad += (out.data > 0) * out.grad  # relu\n",
+      "            return (out.data > 0) * out.grad\n\n        def _spread():\n"
+      "            for part in _rule():\n                self.grad += part\n"),
+     ("        out = Value(self.data if self.data > 0 else 0.0, (self,), \"ReLU\")\n\n"
+      "        def _backward():\n",
+      "        out = Value(self.data if self.data > 0 else 0.0, (self,), \"ReLU\")\n\n"
+      "        def _rule():\n"),
+     ("                self.grad += part\n\n        out._backward = _backward",
+      "                self.grad += part\n\n        out._backward = _spread"),
+     where="relu", mark="def",
+     crash=("TypeError", r"'(?:float|int)(?:32|64)?' object is not (?:iterable|subscriptable)|"
+            r"cannot unpack non-iterable (?:float|int).*|.*argument .* must support iteration|"
+            r"iteration over a 0-d array"))
+_row("node_iterated", "a loop runs over a node instead of its operands",
+     "backward() ends in TypeError: '{0}' object is not iterable.",
+     "A node is no list; what the loop is meant to run over is an attribute of it.",
+     "for child in v._prev, with the attribute that has the operands.",
+     ("in v._prev:\n                    build", "in v:\n                    build"),
+     where="backward",
+     crash=("TypeError", r"'(?!int|float|NoneType|str|bool|function|method)(\w+)' object is not "
+            r"iterable"))
+_row("something_else", "a {0} stands where a Value is meant",
+     "An operation or backward() ends in AttributeError: '{0}' object has no attribute '{1}'.",
+     "The line asks a {0} for its {1}, which only a Value has: a name stands for something else "
+     "than it is meant to.",
+     "Follow the name back to where it is set, or put into a list.",
+     ("                topo.append(v)\n", "                topo.append(visited)\n"),
+     where="backward",
+     crash=("AttributeError", r"'(set|list|tuple|dict|str|function|method)' object has no "
+            r"attribute '(\w+)'"))
 _row("unhashable", "Values cannot be put into a set",
      "backward() ends in TypeError: unhashable type.",
      "A class with an __eq__ of its own, such as a dataclass, has no __hash__ any more.",
@@ -126,10 +178,12 @@ _row("swapped_isinstance", "isinstance has its arguments the wrong way round",
      ("other = other if isinstance(other, Value) else Value(other)",
       "other = other if isinstance(self, other) else Value(other)"),
      where="add", mark="def", crash=("TypeError", r"isinstance\(\) arg 2 must be .*"))
-_row("isinstance_brackets", "a bracket of isinstance closes too late",
+_row("isinstance_brackets", "isinstance does not get a thing and a class",
      "An operation ends in TypeError: isinstance expected 2 arguments, got {0}.",
-     "The text of an assert, or another class, stands inside of the brackets of isinstance.",
-     'assert isinstance(n, (int, float)), "text"; several classes as one tuple.',
+     "The text of an assert, or another class, stands inside of its brackets; or the thing before "
+     "them.",
+     'isinstance(n, Value); assert isinstance(n, (int, float)), "text"; several classes as one '
+     "tuple.",
      ("    def __pow__(self, n):\n",
       '    def __pow__(self, n):\n        assert isinstance(n, (int, float), "a number")\n'),
      where="pow", mark="def", crash=("TypeError", r"isinstance expected 2 arguments, got (\d+)"))

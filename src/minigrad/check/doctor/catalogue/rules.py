@@ -146,6 +146,13 @@ _row("log_input", "log's derivative is the input",
      "The derivative of log(x) is 1/x, not x.",
      "self.grad += out.grad / self.data.",
      ("out.grad / self.data  # log", "out.grad * self.data"), where="log", is_local=True)
+_row("sub_swapped", "subtraction has its operands the wrong way round",
+     "a - b gives b - a.",
+     "The value of a - b is self.data - other.data, self with a plus and other with a minus.",
+     "return self + (-other).",
+     ("self.data - other.data", "other.data - self.data"),
+     (SUB, SUB.replace("self", "X").replace("other", "self").replace("X", "other")), base="direct",
+     where="sub", mark="def")
 _row("sub_sign", "subtraction gives both operands the same sign",
      "For a - b, the gradient of b is 1 instead of -1.",
      "The derivative of a - b with respect to b is -1.",
@@ -241,6 +248,15 @@ for _op, _rule in _RULES.items():
           "Give the operands to the constructor of the result: (self,), or (self, other).",
           (_MADE[_op], "()" + _MADE[_op].partition(")")[2]), is_local=True,
           family="no_operands", mark="def")
+    _bare = f"{_hook}        return out\n"
+    _slip(f"detached_{_op}", f"{_word} returns a node without operands and rule",
+          f"No gradient gets past {_word}.",
+          "The result is made from a number alone: it knows neither what it was made of, nor how a "
+          "gradient goes back.",
+          "Give the operands to the constructor, and write the rule: out._backward = _backward.",
+          (_MADE[_op], "()" + _MADE[_op].partition(")")[2]),
+          (_bare, f"{_rule}\n\n        return Value(out.data)\n"), is_local=True,
+          family="detached", mark="def")
     if _op in ("add", "mul", "div", "sub"):
         _slip(f"one_operand_{_op}", f"{_word} records one operand only",
               f"What lies below the right operand of {_word} gets no gradient.",

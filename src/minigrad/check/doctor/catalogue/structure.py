@@ -69,6 +69,20 @@ _row("breadth_first", "no topological sort: breadth first",
                     seen.add(child)
                     queue.append(child)
 """), where="backward", varies=True)
+_row("stack_order", "no topological sort: a stack of nodes",
+     "Right for trees; wrong where ways of different lengths meet again.",
+     "The node that was put onto the stack last runs next, whether all of its users have run or "
+     "not: it passes on a gradient that is still growing.",
+     "A topological sort: a node after all of its users.",
+     (SORT, """        self.grad = 1.0  # seed
+        stack, seen = [self], set()
+        while stack:
+            v = stack.pop()
+            if v not in seen:
+                seen.add(v)
+                v._backward()
+                stack.extend(v._prev)
+"""), where="backward", varies=True)
 _row("insertion_order", "nodes run in the order in which they are met",
      "Right for trees; wrong where a shared node is met early and used again later.",
      "The list is filled on the way down, before the children, instead of after them.",
@@ -140,6 +154,12 @@ _row("nothing_runs", "backward() runs no rule",
      "nothing).",
      "for v in reversed(topo): v._backward().",
      ("            v._backward()\n", "            v._backward\n"), where="backward")
+_row("never_listed", "the list of nodes stays empty",
+     "The result's gradient is 1, and all others are 0.",
+     "A function inside of backward() goes through the nodes, and puts none of them into the list "
+     "that the loop runs over.",
+     "After the children of a node: topo.append(v).",
+     ("                topo.append(v)\n", ""), where="backward")
 _row("other_root", "backward() sorts the graph of something else",
      "The result's gradient is 1, and all others are 0.",
      "The sort begins at a variable outside of the class instead of at self.",

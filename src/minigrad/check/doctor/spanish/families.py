@@ -28,6 +28,7 @@ _FAMILIES = {
         "{1} de una hoja está bien; lo que hay bajo su operando no recibe gradiente."
     ),
     "{0} does not record its operands": "{1} no apunta sus operandos",
+    "{0} returns a node without operands and rule": "{1} devuelve un nodo sin operandos ni regla",
     "{0} records one operand only": "{1} apunta un solo operando",
     "What lies below the right operand of {0} gets no gradient.": (
         "Lo que hay bajo el operando derecho de {1} no recibe gradiente."
@@ -73,6 +74,14 @@ SPANISH |= {
     ),
     "The rule has a line for self, and none for other.": (
         "La regla tiene una línea para self, y ninguna para other."
+    ),
+    "The result is made from a number alone: it knows neither what it was made of, nor how a "
+    "gradient goes back.": (
+        "El resultado se hace de un número solo: no sabe de qué se hizo, ni cómo vuelve un "
+        "gradiente."
+    ),
+    "Give the operands to the constructor, and write the rule: out._backward = _backward.": (
+        "Da los operandos al constructor y escribe la regla: out._backward = _backward."
     ),
     "Add the line for other.grad.": "Añade la línea para other.grad.",
 }

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 SPANISH = {
-    "a bracket of isinstance closes too late": "un paréntesis de isinstance se cierra tarde",
+    "isinstance does not get a thing and a class": "isinstance no recibe una cosa y una clase",
     "An operation ends in TypeError: isinstance expected 2 arguments, got {0}.": (
         "Una operación acaba en TypeError: isinstance expected 2 arguments, got {0}."
     ),
-    "The text of an assert, or another class, stands inside of the brackets of isinstance.": (
-        "El texto de un assert, u otra clase, está dentro de los paréntesis de isinstance."
+    "The text of an assert, or another class, stands inside of its brackets; or the thing before "
+    "them.": (
+        "El texto de un assert, u otra clase, está dentro de sus paréntesis; o la cosa, delante."
     ),
-    'assert isinstance(n, (int, float)), "text"; several classes as one tuple.': (
-        'assert isinstance(n, (int, float)), "texto"; varias clases como una tupla.'
+    'isinstance(n, Value); assert isinstance(n, (int, float)), "text"; several classes as one '
+    "tuple.": (
+        'isinstance(n, Value); assert isinstance(n, (int, float)), "texto"; varias clases como una '
+        "tupla."
     ),
     "something is None where a Value is meant": "algo es None donde se quiere un Value",
     "An operation or backward() ends in AttributeError: None has no {0}.": (

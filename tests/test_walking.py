@@ -1,0 +1,287 @@
+"""Passes that walk astray, and what is kept from call to call: named by the line that mends.
+
+Each engine is a sound one of the doctor's own with one thing wrong in it.
+"""
+
+import pytest
+
+from minigrad.check import diagnose_here
+from minigrad.check.doctor.catalogue.rows import MUL, SORT
+from minigrad.check.doctor.signatures import source
+
+CLOSURE = source("closure").replace("set(_children)", "tuple(dict.fromkeys(_children))")
+LOCAL = source("local_grads")
+BEGIN = "        topo = []\n        visited = set()\n"
+RULE = f"        def _backward():\n            {MUL}\n\n        out._backward = _backward\n"
+
+# What is wrong, the engine, what is replaced, and the code, with a part of the line to look at.
+ASTRAY = {
+    "operands under another name": (
+        CLOSURE,
+        (
+            ("in v._prev:\n                    build", "in v._kept:\n                    build"),
+            ("        self._op = _op\n", "        self._op = _op\n        self._kept = ()\n"),
+        ),
+        "slip_backward",
+        "for child in v._kept:",
+    ),
+    "default arguments": (
+        CLOSURE,
+        ((BEGIN, ""), ("def backward(self):", "def backward(self, topo=[], visited=set()):")),
+        "shared_default",
+        "def backward(",
+    ),
+    "lists of the class": (
+        CLOSURE,
+        (
+            (BEGIN, ""),
+            ("class Value:\n", "class Value:\n    topo = []\n    visited = set()\n\n"),
+            ("in visited", "in self.visited"),
+            ("visited.add", "self.visited.add"),
+            ("topo.append", "self.topo.append"),
+            ("reversed(topo)", "reversed(self.topo)"),
+        ),
+        "shared_list",
+        "self.",
+    ),
+    "gradients in the forward pass": (
+        CLOSURE,
+        (
+            (
+                RULE,
+                RULE.replace("        def _backward():\n", "")
+                .replace("    self", "self")
+                .replace("    other", "other")
+                .replace("        out._backward = _backward\n", ""),
+            ),
+        ),
+        "forward_gradient",
+        "self.grad += other.data * out.grad",
+    ),
+    "a walk that ends at the operands": (
+        CLOSURE,
+        (("                    build(child)\n", "                    topo.append(child)\n"),),
+        "goes_no_further",
+        "topo.append(child)",
+    ),
+    "a loop that is left": (
+        CLOSURE,
+        (("            v._backward()\n", "            v._backward()\n            return\n"),),
+        "slip_backward",
+        "return",
+    ),
+    "visited by number": (
+        CLOSURE,
+        (("if v not in visited", "if v.data not in visited"), ("add(v)", "add(v.data)")),
+        "slip_backward",
+        "if v.data not in visited",
+    ),
+    "a list that stays empty": (
+        CLOSURE,
+        (("                topo.append(v)\n", ""),),
+        "never_listed",
+        "def backward",
+    ),
+    "a stack instead of a sort": (
+        CLOSURE,
+        (
+            (
+                SORT,
+                "        self.grad = 1.0\n        waiting, seen = [self], set()\n"
+                "        while waiting:\n            v = waiting.pop()\n"
+                "            if v in seen:\n                continue\n"
+                "            seen.add(v)\n            v._backward()\n"
+                "            waiting.extend(v._prev)\n",
+            ),
+        ),
+        "stack_order",
+        "def backward",
+    ),
+    "a sum that goes nowhere": (
+        CLOSURE,
+        (("self.grad += out.data * out.grad  # exp", "self.grad + out.data * out.grad"),),
+        "overwrite_exp",
+        "self.grad + out.data * out.grad",
+    ),
+    "numbers that are rounded": (
+        CLOSURE,
+        (("self.data = data", "self.data = round(data, 2)"),),
+        "slip_init",
+        "round(data, 2)",
+    ),
+    "a pass that overwrites": (
+        LOCAL,
+        (("child.grad += local_grad * v.grad", "child.grad = local_grad * v.grad"),),
+        "overwrite",
+        "child.grad = local_grad * v.grad",
+    ),
+    "a pass that forgets": (
+        LOCAL,
+        (("child.grad += local_grad * v.grad", "child.grad += local_grad"),),
+        "slip_backward",
+        "child.grad += local_grad",
+    ),
+    "results without a switch": (
+        CLOSURE,
+        (
+            ('_op="", label=""):', '_op="", label="", requires_grad=False):'),
+            (
+                "        self.label = label\n",
+                "        self.label = label\n        self.requires_grad = requires_grad\n",
+            ),
+            (
+                "            self.grad += (1 - t**2) * out.grad  # tanh\n",
+                "            if out.requires_grad:\n"
+                "                self.grad += (1 - t**2) * out.grad\n",
+            ),
+        ),
+        "not_passed_on",
+        "self.requires_grad = requires_grad",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ASTRAY)
+def test_the_first_cause_and_its_line(what):
+    text, changes, code, part = ASTRAY[what]
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    first = diagnose_here(text).faults[0]
+    assert first.code == code
+    assert part in first.text
+
+
+def test_a_row_needs_what_the_file_shows():
+    # The same numbers: a result without operands and rule, and one whose rule nobody keeps.
+    bare = CLOSURE.replace("return self * -1", "return Value(-self.data)")
+    assert [f.code for f in diagnose_here(bare).faults] == ["detached_neg"]
+    rule = "self.grad += (out.data > 0) * out.grad  # relu\n\n        out._backward = _backward\n"
+    assert rule in CLOSURE
+    unkept = CLOSURE.replace(rule, rule.partition("\n")[0] + "\n\n")
+    assert [f.code for f in diagnose_here(unkept).faults] == ["not_set_relu"]
+
+
+SELF = ("out._backward = _backward", "self._backward = _backward")
+
+
+def test_rules_that_operands_get():
+    # In some operations, and others are sound: alone they are right.
+    head, rest = CLOSURE.split("    def __truediv__")
+    found = diagnose_here(f"{head.replace(*SELF)}    def __truediv__{rest}").faults
+    assert found[0].code.startswith("self_backward")
+    assert all(one.text.strip() == SELF[1] for one in found)
+
+
+def test_a_method_that_is_another_one_has_its_line():
+    text = CLOSURE.replace("    def __rsub__(self, other):\n        return (-self) + other\n",
+                           "    __rsub__ = __sub__\n")  # fmt: skip
+    (finding,) = diagnose_here(text).faults
+    assert (finding.code, finding.text.strip()) == ("rsub_swapped", "__rsub__ = __sub__")
+
+
+def test_of_two_classes_of_a_name_the_last_one_is_read():
+    text = f"{CLOSURE}\n\n{CLOSURE.replace('out.grad / self.data  # log', 'out.grad * self.data')}"
+    (finding,) = diagnose_here(text).faults
+    assert (finding.code, finding.text.strip()) == (
+        "log_input",
+        "self.grad += out.grad * self.data",
+    )
+
+
+def test_a_sort_that_nobody_begins_is_no_empty_pass():
+    text = CLOSURE.replace("        build(self)\n        self.grad = 1.0  # seed\n", "")
+    assert [f.code for f in diagnose_here(text).faults] == ["sort_not_begun"]
+
+
+def test_a_small_number_against_zero_is_no_fault():
+    text = CLOSURE.replace("math.log(self.data)", "math.log(self.data + 1e-6)")
+    assert diagnose_here(text).faults == []
+
+
+def test_a_switch_that_turns_gradients_off_stays_off():
+    text = CLOSURE.replace('label=""):', 'label="", no_grad=False):')
+    text = text.replace("self.label = label", "self.label, self.no_grad = label, no_grad")
+    text = text.replace("            self.grad += out.data * out.grad  # exp",
+                        "            if not self.no_grad:\n"
+                        "                self.grad += out.data * out.grad")  # fmt: skip
+    assert diagnose_here(text).faults == []
+
+
+def test_exponents_are_values_where_all_operands_are():
+    text = CLOSURE
+    for name in ("add", "mul", "truediv"):
+        head, _, rest = text.partition(f"def __{name}__")
+        wrap = "        other = other if isinstance(other, Value) else Value(other)\n"
+        text = f"{head}def __{name}__{rest.replace(wrap, '', 1)}"
+    text = text.replace("return self * -1", "return self * Value(-1)")
+    text = text.replace("self.data**n, (self,)", "self.data**n.data, (self,)")
+    text = text.replace("n * self.data ** (n - 1)", "n.data * self.data ** (n.data - 1)")
+    report = diagnose_here(text)
+    assert "number_inside" not in [f.code for f in report.faults]
+    assert "constants" in [f.code for f in report.limits]
+
+
+def test_an_annotation_may_ask_for_arrays():
+    text = "import numpy as np\n" + CLOSURE.replace("(self, data, ", "(self, data: np.ndarray, ")
+    text = text.replace("self.data = data\n", "self.data = data\n        self.shape = data.shape\n")
+    assert diagnose_here(text).words["data"] == "data"
+
+
+def test_a_dict_of_gradients_is_mended_too():
+    # Gradients that are in no attribute: changes name them none, and their own pass is changed.
+    functional = """
+class Value:
+    def __init__(self, data, _prev=(), vjp=None):
+        self.data, self._prev, self.vjp = data, _prev, vjp
+
+    def __add__(self, other):
+        return Value(self.data + other.data, (self, other), lambda g: (g, g))
+
+    def __mul__(self, other):
+        slopes = (other.data, self.data)
+        return Value(self.data * other.data, (self, other), lambda g: [g * s for s in slopes])
+
+
+def backward(root):
+    order, seen = [], set()
+
+    def visit(v):
+        if v not in seen:
+            seen.add(v)
+            for w in v._prev:
+                visit(w)
+            order.append(v)
+
+    visit(root)
+    grads = {root: 1.0}
+    for v in reversed(order):
+        if v.vjp is not None:
+            for w, g in zip(v._prev, v.vjp(grads[v])):
+                grads[w] = grads.get(w, 0.0) - g
+    return grads
+"""
+    (finding,) = diagnose_here(functional).faults
+    assert finding.code == "slip_backward"
+    assert "- g" in finding.text
+
+
+def test_an_operation_that_needs_a_missing_module_is_not_examined():
+    text = CLOSURE.replace("import math\n", "import math\nfrom nowhere.at_all import curve\n")
+    text = text.replace("math.tanh(self.data)", "curve(self.data, copy=True)")
+    report = diagnose_here(text)
+    assert report.faults == []
+    assert "tanh" in report.unexamined
+
+
+def test_a_float32_that_cancels_is_no_fault():
+    text = "import numpy as np\n" + CLOSURE.replace(
+        "self.data = data", "self.data = np.float32(data)"
+    )
+    text = text.replace(
+        "self.grad = 0.0\n        self._prev", "self.grad = np.float32(0)\n        self._prev"
+    )
+    text = text.replace(
+        "self.grad += out.grad / other.data", "self.grad += out.grad * np.float32(1) / other.data"
+    )
+    assert diagnose_here(text).faults == []
