@@ -268,3 +268,15 @@ def test_a_row_that_is_not_finite_hides_no_other_way(backend):
         with pytest.raises(GuardError, match=f"row {row} would take another way"):
             fast(xs)
         xs[row] = 2.0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_arrays_that_lie_between_addresses(backend, dtype):
+    memory = bytearray(1 + 40 * np.dtype(dtype).itemsize)
+    table = np.frombuffer(memory, dtype, offset=1).reshape(20, 2)
+    table[...] = np.arange(40.0).reshape(20, 2)
+    assert not table.flags.aligned
+    fast = vmap(lambda x, y: x[0] * x[1] + y, backend=backend, dtype=dtype)
+    values, grads = fast.value_and_grad(table, table[:, 1])
+    assert values.tolist() == [2.0 * k * (2 * k + 1) + 2 * k + 1 for k in range(20)]
+    assert grads[0][:, 0].tolist() == [2.0 * k + 1 for k in range(20)]

@@ -69,7 +69,8 @@ class Given:
 
     def table(self, at: int) -> Any:
         """The numbers of an argument that differs, a row for each row."""
-        return np.asarray(self.args[at], dtype=self.dtype).reshape(self.count, -1)
+        found = np.require(self.args[at], self.dtype, ["ALIGNED", "ENSUREARRAY"])
+        return found.reshape(self.count, -1)
 
     def row(self, at: int) -> tuple[Any, ...]:
         """What the function gets for a row."""
