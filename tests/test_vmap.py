@@ -302,3 +302,11 @@ def test_numpy_takes_fewer_rows_at_once_of_a_long_program(dtype, monkeypatch):
     assert values.tolist() == others.tolist()
     assert grads[0].tolist() == slopes[0].tolist()
     assert slopes[1] == pytest.approx(grads[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("numbers", [[1, 2], [1.0, 2.0], 3])
+def test_masked_arrays_are_refused(numbers, dtype):
+    table = np.ma.masked_array(numbers, np.ones_like(numbers))
+    with pytest.raises(TypeError, match="got a masked array; give the rows that count"):
+        vmap(lambda x, y: x * y, dtype=dtype)(table, np.ones(2))

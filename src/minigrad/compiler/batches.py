@@ -78,7 +78,12 @@ class Given:
 
 
 def _number(arg: Any) -> Any:
-    return arg.item() if isinstance(arg, np.ndarray) and not arg.ndim else arg
+    if not isinstance(arg, np.ndarray):
+        return arg
+    masked = sys.modules.get("numpy.ma")  # which takes longer to import than many a trace
+    if masked is not None and isinstance(arg, masked.MaskedArray):
+        raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
+    return arg if arg.ndim else arg.item()
 
 
 def _rounded(arg: Any) -> Any:
@@ -150,9 +155,6 @@ def _row(arg: Any, at: int = 0) -> Any:
     """What the function gets of an argument for one row."""
     if not isinstance(arg, np.ndarray):
         return arg
-    masked = sys.modules.get("numpy.ma")  # which takes longer to import than many a trace
-    if masked is not None and isinstance(arg, masked.MaskedArray):
-        raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
     if arg.dtype.kind not in "fiu":
         raise TypeError(f"vmap: got an array of {arg.dtype}; give numbers.")
     if arg.dtype.kind in "iu":
