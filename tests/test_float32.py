@@ -412,6 +412,37 @@ def test_whole_numbers_beyond_those_of_float32(backend):
         pick(np.array([2.0**24]))
 
 
+WHOLE = {
+    "squares": lambda i, k: i * i - (i - 1) * (i - 1),
+    "products": lambda i, k: i * k - (i - 1) * k,
+    "a sum with what is too large": lambda i, k: i + (2**24 + 1) - 2**24,
+    "a difference to it": lambda i, k: (2**24 + 1) - (i + 2**24 - 8000),
+}
+
+
+@pytest.mark.parametrize("what", WHOLE)
+@pytest.mark.parametrize("first", [4, 7001])
+def test_whole_numbers_are_exact_or_refused(what, first, backend):
+    """Those of Python are exact, whatever lies between; 7001 * 3001 is no float32 number."""
+    table, index = [float(n) for n in range(20_000)], WHOLE[what]
+    rows = np.array([first, first, first - 1])
+    fast = vmap(lambda i, k, x: take(table, index(i, k)) * x, backend=backend, dtype="float32")
+    if first == 7001 or "large" in what or "it" in what:
+        with pytest.raises(GuardError, match="row 2 would take another way"):
+            fast(rows, 3001, np.ones(3))
+        rows = rows[:2]
+    right = [float(index(i, 3001)) for i in rows.tolist()]
+    assert fast(rows, 3001, np.ones(len(rows))).tolist() == right
+
+
+@pytest.mark.parametrize("shared", [2**24 + 1, -(2**40), [1, 2**24 + 1], {"k": (0.5, 2**25)}])
+def test_whole_numbers_for_all_rows_are_within_those_of_float32(shared, backend):
+    fast = vmap(lambda x, k: x * 2.0, backend=backend, dtype="float32")
+    with pytest.raises(ValueError, match=r"beyond 2\*\*24.* float32"):
+        fast(np.ones(2), shared)
+    assert fast(np.ones(2), 2**24).tolist() == [2.0, 2.0]
+
+
 def test_a_row_that_is_not_finite_is_as_in_the_formulas(backend):
     fast = vmap(lambda x: x.exp() * 0.0 + x, backend=backend, dtype="float32")
     values, (slopes,) = fast.value_and_grad(np.array([1.0, 100.0, 2.0]))

@@ -268,3 +268,45 @@ def test_a_row_that_is_not_finite_hides_no_other_way(backend):
         with pytest.raises(GuardError, match=f"row {row} would take another way"):
             fast(xs)
         xs[row] = 2.0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_arrays_that_lie_between_addresses(backend, dtype):
+    memory = bytearray(1 + 40 * np.dtype(dtype).itemsize)
+    table = np.frombuffer(memory, dtype, offset=1).reshape(20, 2)
+    table[...] = np.arange(40.0).reshape(20, 2)
+    assert not table.flags.aligned
+    fast = vmap(lambda x, y: x[0] * x[1] + y, backend=backend, dtype=dtype)
+    values, grads = fast.value_and_grad(table, table[:, 1])
+    assert values.tolist() == [2.0 * k * (2 * k + 1) + 2 * k + 1 for k in range(20)]
+    assert grads[0][:, 0].tolist() == [2.0 * k + 1 for k in range(20)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_numpy_takes_fewer_rows_at_once_of_a_long_program(dtype, monkeypatch):
+    from minigrad.compiler.backends import numpy as numpy_backend
+
+    def function(x, k):
+        return (x * k).sin() * 2.0
+
+    xs = np.linspace(-2.0, 2.0, 50).astype(dtype)
+    values, grads = vmap(function, backend="numpy", dtype=dtype).value_and_grad(xs, 1.5)
+    most = []
+    ran = numpy_backend.Prepared.run
+    noted = lambda self, block: (most.append(block.size), ran(self, block))[1]  # noqa: E731
+    monkeypatch.setattr(numpy_backend.Prepared, "run", noted)
+    monkeypatch.setattr(numpy_backend, "_PIECE", 100)
+    others, slopes = vmap(function, backend="numpy", dtype=dtype).value_and_grad(xs, 1.5)
+    assert len(most) > 6
+    assert max(most) <= 100
+    assert values.tolist() == others.tolist()
+    assert grads[0].tolist() == slopes[0].tolist()
+    assert slopes[1] == pytest.approx(grads[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("numbers", [[1, 2], [1.0, 2.0], 3])
+def test_masked_arrays_are_refused(numbers, dtype):
+    table = np.ma.masked_array(numbers, np.ones_like(numbers))
+    with pytest.raises(TypeError, match="got a masked array; give the rows that count"):
+        vmap(lambda x, y: x * y, dtype=dtype)(table, np.ones(2))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from queue import SimpleQueue
 from typing import Any
@@ -29,13 +29,12 @@ from .machine import GuardFailed, Machine, NotFinite
 from .passes.widen import Rows
 from .reuse import empty
 from .specialization import BY_ALL, FORWARD, Purpose, Specialization
-from .tracing.proxies import EXACT
+from .tracing.proxies import EXACT, EXACT_F32
 
 Progress = Callable[[int], None] | None
 _BLOCK = 2**18  # numbers that differ from row to row in a block: 4 MB with their gradients
 _MOST, _LEAST = 1024, 4  # rows of a block
 _FEWEST = 2  # rows for which a program is made
-_EXACT_F32 = 2**24  # whole numbers up to here are float32 numbers
 # Multiplications by what serves all rows that make blocks quicker than lanes: so many, so many for
 # each number of a row, so many for each other operation. Measured on networks: at 2-8-1 and 4-8-2
 # lanes win, at 100-1 it is a draw, at 2-16-16-1 and from there on blocks win.
@@ -70,7 +69,8 @@ class Given:
 
     def table(self, at: int) -> Any:
         """The numbers of an argument that differs, a row for each row."""
-        return np.asarray(self.args[at], dtype=self.dtype).reshape(self.count, -1)
+        found = np.require(self.args[at], self.dtype, ["ALIGNED", "ENSUREARRAY"])
+        return found.reshape(self.count, -1)
 
     def row(self, at: int) -> tuple[Any, ...]:
         """What the function gets for a row."""
@@ -78,24 +78,44 @@ class Given:
 
 
 def _number(arg: Any) -> Any:
-    return arg.item() if isinstance(arg, np.ndarray) and not arg.ndim else arg
+    if not isinstance(arg, np.ndarray):
+        return arg
+    masked = sys.modules.get("numpy.ma")  # which takes longer to import than many a trace
+    if masked is not None and isinstance(arg, masked.MaskedArray):
+        raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
+    return arg if arg.ndim else arg.item()
 
 
 def _rounded(arg: Any) -> Any:
     """The same in float32; whole numbers, which a function may use as such, have to be there."""
     arg = _number(arg)
-    if not isinstance(arg, np.ndarray) or arg.dtype.kind not in "fiu":
+    if not isinstance(arg, np.ndarray):
+        _refuse_beyond(max(map(abs, _wholes(arg)), default=0), EXACT_F32, "2**24", "float32")
         return arg
+    if arg.dtype.kind in "iu":
+        _refuse_beyond(_largest(arg), EXACT_F32, "2**24", "float32")
     if arg.dtype.kind != "f":
-        _refuse_beyond(arg, _EXACT_F32, "2**24", "float32")
         return arg
     with np.errstate(over="ignore"):  # to inf
         return arg.astype(np.float32, copy=False)
 
 
-def _refuse_beyond(arg: Any, exact: int, written: str, dtype: str) -> None:
+def _wholes(arg: Any) -> Iterator[int]:
+    """The whole numbers in what serves all rows."""
+    if isinstance(arg, (int, np.integer)):
+        yield int(arg)
+    elif isinstance(arg, (list, tuple, dict)):
+        for part in arg.values() if isinstance(arg, dict) else arg:
+            yield from _wholes(part)
+
+
+def _largest(arg: Any) -> int:
+    return max(abs(int(arg.max())), abs(int(arg.min()))) if arg.size else 0
+
+
+def _refuse_beyond(largest: int, exact: int, written: str, dtype: str) -> None:
     """Refuse whole numbers of which some differ and are the same in floating point."""
-    if arg.size and max(abs(int(arg.max())), abs(int(arg.min()))) > exact:
+    if largest > exact:
         raise ValueError(
             f"vmap: got whole numbers beyond {written}, where not each has a {dtype} of its own. "
             "Give smaller ones, or floats."
@@ -135,13 +155,10 @@ def _row(arg: Any, at: int = 0) -> Any:
     """What the function gets of an argument for one row."""
     if not isinstance(arg, np.ndarray):
         return arg
-    masked = sys.modules.get("numpy.ma")  # which takes longer to import than many a trace
-    if masked is not None and isinstance(arg, masked.MaskedArray):
-        raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
     if arg.dtype.kind not in "fiu":
         raise TypeError(f"vmap: got an array of {arg.dtype}; give numbers.")
     if arg.dtype.kind in "iu":
-        _refuse_beyond(arg, EXACT, "2**53", "float64")
+        _refuse_beyond(_largest(arg), EXACT, "2**53", "float64")
     return arg[at] if arg.ndim > 1 else arg[at].item()
 
 

@@ -27,6 +27,7 @@ from .callables import Made
 from .function import Compiled
 from .machine import GuardFailed, NotFinite
 from .specialization import Specialization
+from .tracing.proxies import EXACT, EXACT_F32, exact
 
 _LONG = 2_000_000  # rows times instructions / 100 from which on a progress bar is shown
 
@@ -96,7 +97,11 @@ class Batched(Made):
             with _progress(given.count, len(spec.program.instructions), progress) as bar:
                 return self._through(spec, flat, given, with_grad, threads, bar)
 
-        return self.compiled.dispatch.replay_or_refuse(given.first, {}, run)
+        told_apart = exact.set(EXACT_F32 if self.single else EXACT)
+        try:
+            return self.compiled.dispatch.replay_or_refuse(given.first, {}, run)
+        finally:
+            exact.reset(told_apart)
 
     def _through(
         self,

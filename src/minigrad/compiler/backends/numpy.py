@@ -44,7 +44,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _MATH = ArrayMath(np)
 _IN_TURN = 64  # up to so many terms, a loop over them is quicker than `accumulate`
 _FEW = 40  # up to so many parameters, a loop over them is quicker than arrays
-_BLOCK = 4096  # rows of a batch that are run at once
+_BLOCK, _PIECE = 4096, 2**24  # rows of a batch that are run at once, and numbers, if not one row
 _SINGLE = 4  # bytes of a number in float32
 
 
@@ -341,8 +341,9 @@ class Prepared:
         """Run rows of data, many at once."""
         chosen = np.asarray(rows.sums, dtype=np.int64)
         totals, found = np.zeros(len(chosen)), None
-        for start in range(0, rows.size, _BLOCK):
-            stop = min(start + _BLOCK, rows.size)
+        together = max(1, min(_BLOCK, _PIECE // max(1, self.program.size)))
+        for start in range(0, rows.size, together):
+            stop = min(start + together, rows.size)
             with np.errstate(over="ignore"):
                 column = values[:, None].astype(np.float32 if rows.single else np.float64)
             block = np.repeat(column, stop - start, axis=1)

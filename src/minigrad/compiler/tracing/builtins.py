@@ -30,7 +30,7 @@ from ...core.coerce import is_number
 from ...core.ops import OPS
 from ...scalar import Value, apply
 from .lifted import Argument
-from .proxies import EXACT, TraceContext, TracedNumber, plain_number
+from .proxies import TraceContext, TracedNumber, plain_number
 
 # What math's functions ask of their argument: they raise where a program would go on with nan.
 _MAY_OVERFLOW = ("exp", "expm1", "sinh", "cosh")
@@ -86,9 +86,9 @@ def _belongs(x: Any, context: TraceContext) -> bool:
     )
 
 
-def _has_a_float(x: Any) -> bool:
+def _has_a_float(x: Any, exact: int) -> bool:
     """Tell whether it is a number that a program can hold."""
-    return is_number(x) and not (isinstance(x, int) and abs(x) > EXACT)
+    return is_number(x) and not (isinstance(x, int) and abs(x) > exact)
 
 
 def _chooser(flip: Callable[[Any], Any]) -> Any:
@@ -101,7 +101,8 @@ def _chooser(flip: Callable[[Any], Any]) -> Any:
             xs = list(arguments[0] if len(arguments) == 1 else arguments)
             if not any(_belongs(x, context) for x in xs):
                 return plain(xs)
-            if not all(isinstance(x, (TracedNumber, Value)) or _has_a_float(x) for x in xs):
+            most = context.exact
+            if not all(isinstance(x, (TracedNumber, Value)) or _has_a_float(x, most) for x in xs):
                 return plain(xs)
             flipped = [flip(x) for x in xs]
             if any(isinstance(x, Value) for x in xs):

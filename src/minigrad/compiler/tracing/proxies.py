@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from contextvars import ContextVar
 from math import ceil, floor, inf, trunc
 from typing import Any, Protocol
 
@@ -32,13 +33,15 @@ from ...scalar import Value
 from .texts import is_formatting
 
 BRANCH, INDEX = "a branch", "an index"  # what guards are called that keep them
-EXACT = 2**53  # whole numbers beyond have no float of their own
+EXACT, EXACT_F32 = 2**53, 2**24  # whole numbers beyond have no float, or float32, of their own
+exact: ContextVar[int] = ContextVar("exact", default=EXACT)  # for traces that are begun here
 
 
 class TraceContext(Protocol):
     """What readings and conditions ask of the trace that they belong to."""
 
     watched: frozenset[int]  # lists whose changes are noticed, by id
+    exact: int  # whole numbers up to here are told apart by the program
 
     # Make a node of an operation that only programs have.
     def special(self, kind: str, operands: tuple[Any, ...], number: float) -> Value: ...
@@ -106,12 +109,13 @@ class TracedNumber:
         node: Value | None,
         number: Any,
         source: Value | None = None,
-        reach: int = EXACT,
+        reach: int | None = None,
     ) -> None:
         # No context: the trace is over, and this is a number like any other.
         self.context, self._node, self.number, self._source = context, node, number, source
-        self.reach = reach  # of a whole number: no replay sees one that is larger
+        self.reach = reach or EXACT  # of a whole number: no replay sees one that is larger
         if context is not None:
+            self.reach = reach or context.exact
             context.born(self)
 
     @property
@@ -155,21 +159,22 @@ class TracedNumber:
         except ArithmeticError:  # as outside, where somebody may catch it
             concrete(other), self._concretise()
             raise
-        reach = EXACT
+        reach, most = None, self.context.exact
         if isinstance(number, int):
             p, q = (x.reach if isinstance(x, TracedNumber) else abs(int(x)) for x in (self, other))
             reach = max(abs(compute(p, q)), abs(compute(p, -q)))  # in any replay
-            if abs(number) >= EXACT:  # more than the program could tell apart
+            if abs(number) >= most or q > most:  # more than the program could tell apart
                 return compute(self._concretise(), concrete(other))
         node = compute(self.node, other.node if isinstance(other, TracedNumber) else other)
         return self._whole(TracedNumber(self.context, node, number, reach=reach))
 
     def _whole(self, result: TracedNumber) -> TracedNumber:
         """See to it that a whole number is one in every replay."""
-        if result.is_int and result.reach > EXACT:
+        context = self.context
+        if context is not None and result.is_int and result.reach > context.exact:
             # A guard. The number 2**53 itself may be one that was rounded.
-            bool(abs(TracedNumber(self.context, result.node, float(result.number))) < EXACT)
-            result.reach = EXACT
+            bool(abs(TracedNumber(context, result.node, float(result.number))) < context.exact)
+            result.reach = context.exact
         return result
 
     __add__, __radd__ = _symbolic(operator.add)
@@ -213,7 +218,7 @@ class TracedNumber:
             self._concretise()
             raise
         if isinstance(number, int):
-            if abs(number) >= EXACT or not isinstance(power, int):
+            if abs(number) >= self.context.exact or not isinstance(power, int):
                 return self._concretise() ** power
             reach = self.reach**power if power < 64 else EXACT + 1
             return self._whole(TracedNumber(self.context, self.node**power, number, reach=reach))
@@ -255,7 +260,8 @@ class TracedNumber:
         behind = getattr(other, "_traced_node", other)
         if not isinstance(behind, Value) and not is_number(behind):
             return NotImplemented
-        if isinstance(number, int) and abs(number) > EXACT:  # a float is beside it
+        most = self.context.exact if self.is_int else EXACT
+        if isinstance(number, int) and abs(number) > most:  # a float is beside it
             return holds(self._concretise(), number)
         pair = (behind, self.node) if swapped else (self.node, behind)
         outcome = bool(holds(self.number, number))
@@ -355,7 +361,8 @@ class TracedNumber:
         chosen = rows[at]  # raises as it would outside
         if set(map(type, rows)) == {Value}:  # as most are, and there may be many
             return self.context.special("take", (self.node, *rows), plain_number(chosen))
-        if any(isinstance(x, int) and abs(x) > EXACT for x in rows):  # no float is that number
+        most = self.context.exact
+        if any(isinstance(x, int) and abs(x) > most for x in rows):  # no float is that number
             return rows[operator.index(self)]
         if all(isinstance(x, (Value, TracedNumber)) or is_number(x) for x in rows):
             node = self.context.special("take", (self.node, *rows), plain_number(chosen))

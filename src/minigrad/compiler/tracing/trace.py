@@ -27,7 +27,7 @@ from ...errors import TraceError
 from ...maths import floats as ieee
 from ...scalar import Value, look_closely, recorded
 from .builtins import patched, unpatch
-from .proxies import Inverted, TracedBool, TracedNumber, plain_number
+from .proxies import Inverted, TracedBool, TracedNumber, exact, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SMALLER, SUM, TAKE, Entries, Guard, Tape, release
 from .texts import shown_at
 
@@ -52,6 +52,7 @@ class Trace:
         self.guards: dict[int, tuple[Value, float, str]] = {}
         self.wholes: list[Value] = []  # used as whole numbers
         self.watched: frozenset[int] = frozenset()  # lists whose changes are noticed, by id
+        self.exact = exact.get()
         self.has_drawn = False  # random numbers that no state tells of
         self.text_at = ""  # the first place where a number became text
         self._readings: list[TracedNumber] = []

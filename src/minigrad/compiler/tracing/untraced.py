@@ -20,7 +20,7 @@ from ...scalar import Value
 from ..arguments.structure import Flat, mapped
 from .builtins import patched
 from .lifted import Lifted
-from .proxies import TracedNumber, plain_number
+from .proxies import EXACT, TracedNumber, plain_number
 from .trace import turn
 
 RUNNING: set[int] = set()  # threads in which compiled functions run as they are
@@ -48,6 +48,7 @@ class StandIns:
     """
 
     watched: frozenset[int] = frozenset()
+    exact = EXACT
 
     def __init__(self, flat: Flat) -> None:
         self.leaves: list[Value] = []  # in the order of `flatten`
