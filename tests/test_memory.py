@@ -55,6 +55,25 @@ def test_training_leaves_nothing_behind():
     assert memory_after(3_000, neuron_training()) < SLACK
 
 
+@pytest.mark.skipif(engine() == "native", reason="its nodes have no objects of their own in them")
+def test_nodes_are_as_small_after_many_calls_of_modules_as_at_the_beginning():
+    def bytes_of_a_graph():
+        tracemalloc.start()
+        try:
+            x = Value(1.0)
+            for _ in range(1_000):
+                x = x.tanh()
+            return tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+
+    first = bytes_of_a_graph()
+    neuron = Neuron(1)
+    for _ in range(10):
+        neuron([1.0])
+    assert bytes_of_a_graph() <= first + 2_000  # a number in each node were 32,000
+
+
 def test_looking_at_graphs_leaves_nothing_behind():
     x = Value(0.5)
 

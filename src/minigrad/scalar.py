@@ -529,8 +529,13 @@ def _node(
     node: Value
     if cython.compiled:
         node = make_node(a, b)
+        node._tag = code | clock.stamp
     else:
         node = _new(Value)
+        tags = clock.tags
+        if code not in tags:
+            tags[code] = code | clock.stamp
+        node._tag = tags[code]
         node._grad = 0.0
         node._a = a
         node._b = b
@@ -538,7 +543,6 @@ def _node(
     node._data = data
     node._da = da
     node._db = db
-    node._tag = code | clock.stamp
     if extras is not None:
         node._attach(extras)
     if open_blocks:

@@ -8,6 +8,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 cdef class Clock:
     cdef public long long count
     cdef public int stamp
+    cdef public dict tags
     cdef public long long writes
 
     cpdef long long tick(self)

@@ -60,11 +60,12 @@ class Clock:
     numbers, as native/vm/repeat.c, need not read them again as long as it is the same.
     """
 
-    __slots__ = ("count", "stamp", "writes")
+    __slots__ = ("count", "stamp", "tags", "writes")
 
     def __init__(self) -> None:
         self.count = 0
         self.stamp = 0  # the count as a part of tags
+        self.tags: dict[int, int] = {}  # with it, by code: the pure engine's nodes share the ints
         self.writes = 0
         self.tick()
 
@@ -72,6 +73,8 @@ class Clock:
         """Count one more; return the count, which nodes have that are made from here on."""
         self.count += 1
         self.stamp = (self.count & (_STAMPS - 1)) * _STAMP
+        if not cython.compiled:
+            self.tags = {}
         return self.count
 
 
