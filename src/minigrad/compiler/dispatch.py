@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -182,10 +183,9 @@ class Dispatcher(Calls):
             if not is_ours:
                 self._eager += 1
                 raise Uncompiled(self._why)
-            try:  # another thread may have traced the same in the meantime
+            with suppress(GuardFailed):  # another thread may have traced the same in the meantime
                 return self._first_fitting(self._found(flat), tried, flat, run)
-            except GuardFailed:
-                spec, flat = self._traced(flat, may_rest=not patience)
+            spec, flat = self._traced(flat, may_rest=not patience)
         try:
             return exactly(run, spec, flat)
         except GuardFailed:  # what it was traced with does not pass its own guards
