@@ -10,7 +10,6 @@ leave to them: rows that take another way, and numbers that are not finite.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from queue import SimpleQueue
@@ -80,8 +79,7 @@ class Given:
 def _number(arg: Any) -> Any:
     if not isinstance(arg, np.ndarray):
         return arg
-    masked = sys.modules.get("numpy.ma")  # which takes longer to import than many a trace
-    if masked is not None and isinstance(arg, masked.MaskedArray):
+    if hasattr(arg, "compressed"):  # masked; to import numpy.ma takes longer than a trace
         raise TypeError("vmap: got a masked array; give the rows that count, array.compressed().")
     return arg if arg.ndim else arg.item()
 
