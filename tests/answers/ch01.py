@@ -12,7 +12,8 @@ MISTAKES = {
         [
             ("def slope(f, x, h=1e-6)", "def slope(f, x)"),
             "return (f(x + 1e-6) - f(x - 1e-6)) / 2e-6",
-        ]
+        ],
+        ["return (f * (x + h) - f * (x - h)) / (2 * h)"],
     ],
     "otherwise": [["return 12.0"]],
 }

@@ -16,7 +16,10 @@ MISTAKES = {
     "tanh_not_squared": [[MUL, "self.grad = (1 - t) * out.grad"]],
     "tanh_of_x": [[MUL, "self.grad = (1 - self.data**2) * out.grad"]],
     "tanh_sign": [[MUL, "self.grad = (t**2 - 1) * out.grad"]],
-    "nothing_set": [["grad = other.data * out.grad", TANH]],
+    "nothing_set": [
+        ["grad = other.data * out.grad", TANH],
+        ["self.grad = other.data * self.grad\nother.grad = self.data * other.grad", TANH],
+    ],
     "other_forgotten": [["self.grad = other.data * out.grad", TANH]],
     "tanh_brackets": [[MUL, "self.grad = 1 - t**2 * out.grad"]],
     "otherwise": [[MUL, "self.grad = t * out.grad"]],

@@ -69,8 +69,15 @@ PLAIN_RECURSION = """
 """
 RIGHT = [[SORTED], [BY_COUNTING]]
 MISTAKES = {
+    "seeds_again": [
+        ["self.grad = 1.0\nself._backward()\nfor child in self._prev:\n    child.backward()"]
+    ],
     "no_seed": [[SORTED.replace("    self.grad = 1.0\n", "")]],
-    "not_called": [[SORTED.replace("node._backward()", "node._backward")]],
+    "not_called": [
+        [SORTED.replace("node._backward()", "node._backward")],
+        [SORTED.replace("    build(self)\n", "")],
+    ],
+    "result_left_out": [[SORTED.replace("reversed(topo)", "reversed(topo[:-1])")]],
     "only_the_result": [["self.grad = 1.0\nself._backward()"]],
     "children_first": [[SORTED.replace("reversed(topo)", "topo")]],
     "more_than_once": [[PLAIN_RECURSION], [SORTED.replace("if v not in visited", "if True")]],

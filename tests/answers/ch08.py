@@ -27,6 +27,7 @@ MISTAKES = {
     "cleared_after_the_pass": [
         [("            node._backward()\n", "            node._backward()\n" + CLEAR), ZEROED]
     ],
+    "data_cleared": [[CLEARED, (LOOP, ZERO.replace("grad", "data") + "        loss.backward()\n")]],
     "zeroed_too_late": [[CLEARED, (LOOP, "        loss.backward()\n" + ZERO)]],
     "zeroed_once": [
         [

@@ -1,8 +1,11 @@
 CALL = "return sum((w * v for w, v in zip(self.w, x)), self.b).tanh()"
 PARAMETERS = "return self.w + [self.b]"
-RIGHT = [[CALL, PARAMETERS]]
+RIGHT = [[CALL, PARAMETERS], [CALL, "yield from self.w\nyield self.b"]]
 MISTAKES = {
     "nothing_returned": [["n = sum((w * v for w, v in zip(self.w, x)), self.b)", PARAMETERS]],
+    "keeps_the_sum": [
+        ["for w, v in zip(self.w, x):\n    self.b += w * v\nreturn self.b.tanh()", PARAMETERS]
+    ],
     "no_bias": [["return sum(w * v for w, v in zip(self.w, x)).tanh()", PARAMETERS]],
     "no_tanh": [[CALL.replace(".tanh()", ""), PARAMETERS]],
     "bias_for_each": [["return sum(w * v + self.b for w, v in zip(self.w, x)).tanh()", PARAMETERS]],
@@ -31,6 +34,7 @@ MISTAKES = {
     "only_the_first": [
         ["for w, v in zip(self.w, x):\n    n = self.b + w * v\n    return n.tanh()", PARAMETERS]
     ],
+    "a_list_and_a_value": [[CALL, "return self.w + self.b"]],
     "grows": [[CALL, "self.w.append(self.b)\nreturn self.w"]],
     "otherwise": [[CALL.replace("tanh()", "tanh() * 2"), PARAMETERS]],
 }

@@ -6,9 +6,17 @@ RIGHT = [[f"{COUNT}return [sum(g) / count for g in {SUMS}]"]]
 MISTAKES = {
     "divides_by_nothing": [[f"means = [[g / n for g in s] for s, n in shards]\n{MEAN}"]],
     "mean_of_means": [[f"means = [[g / max(n, 1) for g in s] for s, n in shards]\n{MEAN}"]],
+    "whole_numbers": [[f"{COUNT}return [sum(g) // count for g in {SUMS}]"]],
     "sum": [[f"return [sum(g) for g in {SUMS}]"]],
     "weighted_twice": [[f"{COUNT}return [{TWICE} for gs in {SUMS}]"]],
     "by_machines": [[f"return [sum(g) / len(shards) for g in {SUMS}]"]],
+    "means_added": [
+        [f"return [sum(g / n for g, (_, n) in zip(gs, shards) if n) for gs in {SUMS}]"]
+    ],
+    "one_count": [
+        [f"return [sum(g) / shards[0][1] for g in {SUMS}]"],
+        [f"return [sum(g) / max(n for _, n in shards) for g in {SUMS}]"],
+    ],
     "first_machine": [["sums, n = shards[0]\nreturn [g / n for g in sums]"]],
     "not_a_list": [
         ["return sum(sum(s) for s, _ in shards) / sum(n for _, n in shards)"],

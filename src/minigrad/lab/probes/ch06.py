@@ -45,8 +45,16 @@ RIGHT = {  # worked out by hand
     "order": {"times that d ran": 1.0, "times that d*c ran": 1.0, "d ran after d*c": 1.0},
 }
 MISTAKES = {
+    "seeds_again": {"chain": {"f.grad": 1.0}},
     "no_seed": {"chain": {"L.grad": 0.0, "f.grad": 0.0}},
-    "not_called": {"chain": {"L.grad": 1.0, "f.grad": 0.0}},
+    "not_called": {
+        "chain": {"L.grad": 1.0, "f.grad": 0.0},
+        "order": {"times that d*c ran": 0.0},
+    },
+    "result_left_out": {
+        "chain": {"L.grad": 1.0, "f.grad": 0.0},
+        "order": {"times that d*c ran": 1.0},
+    },
     "only_the_result": {"chain": {"f.grad": 4.0}, "order": {"times that d ran": 0.0}},
     "children_first": {"chain": {"f.grad": 4.0, "a.grad": 0.0}},
     "more_than_once": {"order": {"times that d ran": 2.0}},

@@ -17,13 +17,13 @@ def again():
 
 
 def descent():
-    """Steps down (w - 3)**2 from w = 0, at a rate of 1/4: each halves the distance to 3."""
-    w = Value(0.0)
+    """Steps down (w - 3)**2 from w = 2, at a rate of 1/4: each halves the distance to 3."""
+    w = Value(2.0)
     found = {}
     for k in (1, 2, 3):
         descend(lambda: (w - 3) ** 2, [w], 0.25, 1)
         found[f"w after step {k}"] = w.data
-    w = Value(0.0)
+    w = Value(2.0)
     descend(lambda: (w - 3) ** 2, [w], 0.25, 4)
     return found | {"w after four steps in one call": w.data}
 
@@ -47,16 +47,16 @@ RIGHT = {  # worked out by hand
     },
     "deeper": {"x.grad after two passes of (3*x + 1)*2": 12.0},
     "descent": {
-        "w after step 1": 1.5,
-        "w after step 2": 2.25,
-        "w after step 3": 2.625,
-        "w after four steps in one call": 2.8125,
+        "w after step 1": 2.5,
+        "w after step 2": 2.75,
+        "w after step 3": 2.875,
+        "w after four steps in one call": 2.9375,
     },
 }
 MISTAKES = {
     "not_begun": {
         "again": {"x.grad after backward() no. 2": 9.0},
-        "descent": {"w after step 2": 3.75},
+        "descent": {"w after step 2": 3.25},
     },
     "leaves_cleared": {
         "again": {"x.grad after backward() no. 2": 3.0, "x.grad after backward() no. 3": 3.0},
@@ -74,9 +74,10 @@ MISTAKES = {
         "again": {"x.grad after backward() no. 3": 9.0, "(3*x).grad at the end": 0.0},
     },
     "no_such_method": {"descent": {"error": "AttributeError"}},
-    "zeroed_too_late": {"descent": {"w after step 1": 0.0}},
+    "data_cleared": {"descent": {"w after step 1": 0.5}},
+    "zeroed_too_late": {"descent": {"w after step 1": 2.0}},
     "zeroed_once": {
-        "descent": {"w after step 2": 2.25, "w after four steps in one call": 6.1875},
+        "descent": {"w after step 2": 2.75, "w after four steps in one call": 4.0625},
     },
-    "never_zeroed": {"descent": {"w after step 1": 1.5, "w after step 2": 3.75}},
+    "never_zeroed": {"descent": {"w after step 1": 2.5, "w after step 2": 3.25}},
 }

@@ -9,7 +9,8 @@ def output():
     """A neuron with weights 1/2 and -1 and bias 1/4, on (2, 1) and on (4, 1)."""
     made = Neuron(2, random.Random(1))
     made.w, made.b = [Value(0.5), Value(-1.0)], Value(0.25)
-    return {"output on (2, 1)": made([2.0, 1.0]).data, "output on (4, 1)": made([4.0, 1.0]).data}
+    far, near = made([4.0, 1.0]), made([2.0, 1.0])  # one after the other: nothing may be kept
+    return {"output on (2, 1)": near.data, "output on (4, 1)": far.data}
 
 
 def gradients():
@@ -24,7 +25,7 @@ def counted():
     """How many numbers there are to learn, and whether they are Values."""
     made = Neuron(2, random.Random(1))
     made.parameters()
-    mine = made.parameters()  # asked again, the same
+    mine = list(made.parameters())  # asked again, the same
     whole = MLP(2, [3, 1]).parameters()
     return {
         "parameters of Neuron(2)": len(mine),
@@ -48,12 +49,19 @@ MISTAKES = {
     "a_plain_number": {"output": {"error": "AttributeError"}},
     "math_tanh": {"output": {"error": "Value"}},
     "lists_multiplied": {"output": {"error": "TypeError"}},
+    "keeps_the_sum": {
+        "output": {
+            "output on (2, 1)": 0.8482836399575129,
+            "output on (4, 1)": 0.8482836399575129,
+        },
+    },
     "no_bias": {"output": {"output on (2, 1)": 0.0}},
     "no_tanh": {"output": {"output on (2, 1)": 0.25, "output on (4, 1)": 1.25}},
     "bias_for_each": {"output": {"output on (2, 1)": 0.46211715726000973}},
     "only_the_last": {"output": {"output on (2, 1)": -0.6351489523872873}},
     "only_the_first": {"output": {"output on (2, 1)": 0.8482836399575129}},
     "numbers_only": {"gradients": {"b.grad": 0.0}},
+    "a_list_and_a_value": {"counted": {"error": "TypeError"}},
     "grows": {"counted": {"parameters of Neuron(2)": 4.0}},
     "bias_not_learnt": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 2.0}},
     "nested": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 1.0}},

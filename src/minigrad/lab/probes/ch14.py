@@ -4,14 +4,14 @@ from engine import all_reduce
 
 
 def even():
-    """Two machines with two examples each."""
-    found = all_reduce([([4.0, 2.0], 2), ([8.0, -2.0], 2)])
-    return {"2 + 2 examples, first": found[0], "2 + 2 examples, second": found[1]}
+    """Two machines with three examples each."""
+    found = all_reduce([([6.0, 3.0], 3), ([12.0, -3.0], 3)])
+    return {"3 + 3 examples, first": found[0], "3 + 3 examples, second": found[1]}
 
 
 def uneven():
     """One machine with three examples, one with a single one."""
-    found = all_reduce([([9.0, 3.0], 3), ([7.0, 5.0], 1)])
+    found = all_reduce([([9.0, 3.0], 3), ([7.0, 6.0], 1)])
     return {"3 + 1 examples, first": found[0], "3 + 1 examples, second": found[1]}
 
 
@@ -22,24 +22,30 @@ def alone():
 
 
 EXPERIMENTS = [even, uneven, alone]
-RIGHT = {  # worked out by hand: (9 + 7) / 4, (3 + 5) / 4, 8 / 4
-    "even": {"2 + 2 examples, first": 3.0, "2 + 2 examples, second": 0.0},
-    "uneven": {"3 + 1 examples, first": 4.0, "3 + 1 examples, second": 2.0},
+RIGHT = {  # worked out by hand: (6 + 12) / 6, (9 + 7) / 4, (3 + 6) / 4, 8 / 4
+    "even": {"3 + 3 examples, first": 3.0, "3 + 3 examples, second": 0.0},
+    "uneven": {"3 + 1 examples, first": 4.0, "3 + 1 examples, second": 2.25},
     "alone": {"4 + 0 examples": 2.0},
 }
 MISTAKES = {
     "divides_by_nothing": {
-        "even": {"2 + 2 examples, first": 3.0},
+        "even": {"3 + 3 examples, first": 3.0},
         "alone": {"error": "ZeroDivisionError"},
     },
     "mean_of_means": {
-        "even": {"2 + 2 examples, first": 3.0},
-        "uneven": {"3 + 1 examples, first": 5.0, "3 + 1 examples, second": 3.0},
+        "even": {"3 + 3 examples, first": 3.0},
+        "uneven": {"3 + 1 examples, first": 5.0, "3 + 1 examples, second": 3.5},
     },
-    "sum": {"even": {"2 + 2 examples, first": 12.0}},
-    "weighted_twice": {"even": {"2 + 2 examples, first": 6.0}, "alone": {"4 + 0 examples": 8.0}},
-    "by_machines": {"even": {"2 + 2 examples, first": 6.0}},
-    "first_machine": {"even": {"2 + 2 examples, first": 2.0}},
+    "whole_numbers": {"uneven": {"3 + 1 examples, first": 4.0, "3 + 1 examples, second": 2.0}},
+    "sum": {"even": {"3 + 3 examples, first": 18.0}},
+    "weighted_twice": {"even": {"3 + 3 examples, first": 9.0}, "alone": {"4 + 0 examples": 8.0}},
+    "by_machines": {"even": {"3 + 3 examples, first": 9.0}},
+    "means_added": {
+        "even": {"3 + 3 examples, first": 6.0},
+        "uneven": {"3 + 1 examples, first": 10.0},
+    },
+    "one_count": {"even": {"3 + 3 examples, first": 6.0}},
+    "first_machine": {"even": {"3 + 3 examples, first": 2.0}},
     "not_a_list": {"even": {"error": "TypeError"}},
-    "in_a_row": {"even": {"2 + 2 examples, first": 1.0, "2 + 2 examples, second": 0.5}},
+    "in_a_row": {"even": {"3 + 3 examples, first": 1.0, "3 + 3 examples, second": 0.5}},
 }
