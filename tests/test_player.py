@@ -23,6 +23,7 @@ from minigrad.calculus.faults import FAULTS
 from minigrad.core.names import brief, readable, width_of
 from minigrad.core.scopes import scope
 from minigrad.view.from_graph import scene_of
+from minigrad.view.player.folded import last_frame
 from minigrad.view.player.frames import play_of, widths_of
 from minigrad.view.player.page import Options, words
 
@@ -368,6 +369,20 @@ def test_a_box_is_a_stretch_of_the_steps():
     atoms = [u for u in play["units"] if u["from"] < u["to"] and u.get("box") not in play["levels"]]
     assert sorted(u["from"] for u in atoms) == list(range(len(play["backward"])))
     assert all(u["to"] == u["from"] + 1 for u in atoms)
+
+
+def test_a_box_of_leaves_is_no_step():
+    wired = [[Value(0.1 * k) for k in range(14)] for _ in range(2)]
+    h = Value(0.5)
+    for _ in range(6):
+        with scope("step"):
+            h = sum((w * h).tanh() * v for w, v in zip(*wired, strict=True)).tanh()
+    play = boxed(h)
+    (leaves,) = [unit for unit in play["units"] if unit.get("box") == "leaves"]
+    assert (leaves["from"], leaves["nodes"]) == (leaves["to"], 28)
+    inside = [unit for unit in play["units"] if unit["level"] == "leaves"]
+    assert [unit["nodes"] for unit in inside] == [1] * 28
+    assert last_frame(play, []) == last_frame(play, ["leaves"]) == 2 * 6 + 2
 
 
 def test_grads_of_boxes_are_those_of_the_engine_in_the_end():

@@ -1110,6 +1110,19 @@ def test_paths_of_a_variable_over_boxes(window):
     assert off == 0
 
 
+def test_what_is_in_an_open_box_can_be_read_while_the_pointer_is_in_it(window):
+    page = window(two_layers()).page
+    page.click('[data-box="MLP.layer0.neuron1"]', position={"x": 15, "y": 8})
+    inside = '[data-box="MLP.layer0.neuron1"] .mg-unit'
+    faint = "all => all.filter((each) => getComputedStyle(each).fillOpacity < 1).length"
+    page.mouse.move(0, 0)
+    page.hover('[data-box="MLP.layer0.neuron1"]', position={"x": 15, "y": 8})
+    page.wait_for_selector("svg.has-path")
+    assert page.locator(inside).count() > 7
+    assert page.eval_on_selector_all(inside, faint) == 0
+    assert page.eval_on_selector_all('[data-box="MLP.layer0.neuron0"]', faint) == 1
+
+
 def test_boxes_can_be_predicted(window):
     opened = window(two_layers())
     opened.press("p", "End", *["ArrowLeft"] * 2)

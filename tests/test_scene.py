@@ -15,6 +15,7 @@ from programs import call_minigrad, random_program, run
 import minigrad
 from minigrad import Value, log_softmax, loss, nn, softmax, view
 from minigrad.core.graph import edges, topological_order
+from minigrad.core.names import last_part
 from minigrad.view import scene_of
 from minigrad.view.from_graph import LIMIT, WALK, drawing_of, folded
 
@@ -706,6 +707,85 @@ def test_recurrent_structure_folds_by_step_also_with_several_values_between(make
     assert len(scene.everything()) <= LIMIT
     inside = [unit.count for unit in scene.units if unit.label in found]
     assert len(set(inside[2:-2])) == 1
+
+
+def test_a_recurrent_network_with_a_loss_at_each_step_is_drawn_whole():
+    w, u, b = numbers(3)
+    h, total = 0, 0
+    for t in range(50):
+        h = (w * h + u * math.sin(t) + b).tanh()
+        total = total + (h - math.cos(t)) ** 2
+    scene = scene_of(total / 50)
+    assert scene.notice.startswith("507 nodes")
+    assert sum(unit.count for unit in scene.everything()) == 507
+    steps = {unit.label for unit in scene.everything() if unit.label.startswith("step")}
+    assert {f"step{k + 1}" for k in range(49)} <= steps
+
+
+class Cell(nn.Module):
+    """A step of an LSTM with two values in its state and as many inputs."""
+
+    def __init__(self):
+        self.gates = [[numbers(5) for _ in range(2)] for _ in range(4)]
+
+    def __call__(self, x, h, c):
+        i, f, o, g = (
+            [p[0] * x[0] + p[1] * x[1] + p[2] * h[0] + p[3] * h[1] + p[4] for p in gate]
+            for gate in self.gates
+        )
+        c = [f[k].sigmoid() * c[k] + i[k].sigmoid() * g[k].tanh() for k in range(2)]
+        return [o[k].sigmoid() * c[k].tanh() for k in range(2)], c
+
+
+def cells(steps=6):
+    cell, h, c = Cell(), [0.0, 0.0], [0.0, 0.0]
+    for t in range(steps):
+        h, c = cell([math.sin(t), math.cos(t)], h, c)
+    total = sum((x - 0.3) ** 2 for x in h)
+    total.backward()
+    return total
+
+
+def test_calls_of_a_cell_are_steps_and_its_weights_stand_together():
+    total = cells()
+    scene = scene_of(total)
+    closed = [(unit.label, unit.times) for unit in scene.units if unit.box]
+    assert closed == [("leaves", 1), ("Cell", 1), *((f"Cell#{k}", 1) for k in range(2, 7))]
+    place, leaves = next((k, unit) for k, unit in enumerate(scene.units) if unit.box == "leaves")
+    assert (leaves.count, leaves.note) == (40, "40 nodes · in 6 steps")
+    weights = [node for node in topological_order(total) if node.label]
+    assert leaves.data == (min(w.data for w in weights), max(w.data for w in weights))
+    assert leaves.grad == (min(w.grad for w in weights), max(w.grad for w in weights))
+    assert len([arrow for arrow in scene.arrows if arrow.source == place]) == 1
+    inside = scene_of(total, open=["leaves"]).units[place].inside
+    assert {unit.label for unit in inside.units} == {last_part(weight.label) for weight in weights}
+    assert sum(unit.count for unit in scene.units) == len(topological_order(total))
+
+
+class Convolution(nn.Module):
+    def __init__(self):
+        self.kernels = [numbers(4) for _ in range(2)]
+
+    def __call__(self, image):
+        places = [(i, j) for i in range(3) for j in range(3)]
+        return [
+            [
+                sum(kernel[2 * a + b] * image[i + a][j + b] for a in (0, 1) for b in (0, 1)).relu()
+                for i, j in places
+            ]
+            for kernel in self.kernels
+        ]
+
+
+@pytest.mark.parametrize("images", [1, 3])
+def test_the_places_of_a_convolution_are_drawn_once(images):
+    layer, scores = Convolution(), []
+    for n in range(images):
+        maps = layer([[math.sin(n + 5 * i + j) for j in range(4)] for i in range(4)])
+        scores.append((sum(maps[0]) / 9 * 2.0 + sum(maps[1]) / 9).tanh())
+    folding, _ = folded(topological_order(sum(scores)), LIMIT)
+    neurons = [box for box in folding.boxes.values() if box.name == "neuron"]
+    assert [box.times for box in neurons] == [9 * images] * 2
 
 
 def test_a_small_recurrent_graph_is_folded_where_its_arrows_would_pass_everything():

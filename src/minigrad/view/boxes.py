@@ -30,6 +30,7 @@ class Box:
         "calls",
         "depth",
         "id",
+        "is_leaves",
         "is_scope",
         "is_step",
         "kinds",
@@ -43,6 +44,7 @@ class Box:
     def __init__(self, name: str, parent: Box | None, *, is_scope: bool = False) -> None:
         self.name, self.parent, self.is_scope = name, parent, is_scope
         self.is_step = False
+        self.is_leaves = False  # it holds nothing else; see leaves.py
         self.calls: set[int] = set()  # of a scope, by id: those that are drawn as this one
         self.times = 1  # how many alike it stands for
         self.start = -1  # of a scope: when its first call began
@@ -143,6 +145,15 @@ class Tree:
             else:
                 self.home[part] = box
         return box
+
+    def gather(self, name: str, leaves: list[int]) -> None:
+        """Put leaves of one box into a new box there, when all others are settled."""
+        around = self.home[leaves[0]]
+        box = Box(name, around)
+        box.is_leaves, box.kinds = True, leaves
+        around.kinds = sorted({*around.kinds}.difference(leaves))
+        for k in leaves:
+            self.home[k] = box
 
     def around(self, part: Part) -> Box:
         """Return the box that a part is in."""

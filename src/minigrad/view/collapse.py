@@ -161,7 +161,12 @@ class _Made:
 
     def kinds(self) -> dict[int, int]:
         """Number the heads by how they are made, and by how used or where in a call made."""
-        turn = self._turns()
+        kind = self._by_use({})
+        turn = self._turns(kind)
+        return self._by_use(turn) if turn else kind
+
+    def _by_use(self, turn: Mapping[int, int]) -> dict[int, int]:
+        """Number the heads by how they are made, and by their turns or how they are used."""
         kind: dict[int, int] = {}
         uses: dict[int, set[tuple[int, int]]] = {id(head): set() for head in self.heads}
         numbers: defaultdict[Any, int] = defaultdict(count().__next__)
@@ -172,11 +177,12 @@ class _Made:
                 uses[id(operand)].add((mine, slot))
         return kind
 
-    def _turns(self) -> dict[int, int]:
+    def _turns(self, kind: Mapping[int, int]) -> dict[int, int]:
         """Number what a call hands out, of those made alike: the first, the second, ….
 
-        The same turn in another call of the same module is the same thing at another point,
-        whatever becomes of it later. What is given to a call inside it does not leave it.
+        Those of one kind, as the places of a convolution, have one turn. The same turn in another
+        call of the same module is the same thing at another point, whatever becomes of it later.
+        What is given to a call inside it does not leave it.
         """
         call = {node: path[-1] for node, path in self._paths.items() if path}
         handed = {
@@ -185,13 +191,12 @@ class _Made:
             for operand in self.operands[id(head)]
             if id(operand) in call and call[id(operand)] not in self._paths.get(id(head), ())
         }
-        turns: Counter[tuple[int, int]] = Counter()
+        turns: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)
         found = {}
         for head in self.heads:
             if id(head) in handed and self.operands[id(head)]:
                 key = id(call[id(head)]), self._made[id(head)]
-                turns[key] += 1
-                found[id(head)] = turns[key]
+                found[id(head)] = turns[key].setdefault(kind[id(head)], 1 + len(turns[key]))
         return found
 
 

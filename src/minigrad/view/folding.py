@@ -19,6 +19,7 @@ from ..core.names import plural
 from .boxes import Box, Part, Tree, name_boxes, scoped_tree
 from .collapse import Kinds, Paths, span_of
 from .idioms import find_idioms
+from .leaves import gather_leaves
 from .parts import find_parts
 from .scene import Arrow, Scene, Unit
 from .steps import find_steps
@@ -45,11 +46,13 @@ class Folding:
         self.tree: Tree = scoped_tree(kinds, paths)
         find_idioms(self.tree)
         find_steps(self.tree)
+        gather_leaves(self.tree)
         self.boxes = name_boxes(self.tree)
 
     def split(self, limit: int) -> None:
         """Make boxes of stretches of the order, where all others leave too much to look at."""
         find_parts(self.tree, limit)
+        gather_leaves(self.tree)
         self.boxes = name_boxes(self.tree)
 
     @cached_property
@@ -87,7 +90,7 @@ class Folding:
 
         Boxes that hold no others, as neurons, come last: either all of them are open or none.
         Steps stay closed, and what stands beside them: that there are so many alike is what there
-        is to see.
+        is to see. So do leaves.
         """
         found: set[Box] = set()
         edge = [box for box in self.tree.root.boxes if box.boxes and not _is_one_step(box)]
@@ -96,7 +99,7 @@ class Folding:
             inside = [inner for box in edge for inner in box.boxes if inner.boxes]
             edge = [box for box in inside if not _is_one_step(box)]
         seen = {self.tree.root, *found}
-        rest = {box for box in self.boxes.values() if box.parent in seen}
+        rest = {box for box in self.boxes.values() if box.parent in seen and not box.is_leaves}
         if any(map(_is_one_step, rest)):
             return found
         return found | rest if self.fits(found | rest, limit) else found
@@ -240,6 +243,8 @@ class Folding:
     def results(self, box: Box) -> list[int]:
         """Return the kinds of a box whose numbers are its own: those that are used outside."""
         inside = box.all_kinds()
+        if box.is_leaves:
+            return inside
         members = set(inside)
         last = len(self.kinds.members) - 1
         if last in members:
@@ -287,9 +292,12 @@ def _without_fans(units: list[Unit], arrows: list[Arrow], parts: list[Part]) -> 
             used.setdefault(arrow.source, []).append(n)
     gone: set[int] = set()
     for source, found in used.items():
-        if (units[source].is_leaf or units[source].is_port) and len(found) >= FAN:
+        unit = units[source]
+        is_leaves = source >= first and _is_leaves(parts[source - first])
+        if (unit.is_leaf or unit.is_port or is_leaves) and len(found) >= FAN:
             gone.update(found[1:])
-            units[source] = replace(units[source], note=f"in {len(found)} steps")
+            notes = filter(None, [unit.note, f"in {len(found)} steps"])
+            units[source] = replace(unit, note=" · ".join(notes))
     return Scene(tuple(units), tuple(arrow for n, arrow in enumerate(arrows) if n not in gone))
 
 
@@ -300,6 +308,10 @@ def _is_one_step(box: Box) -> bool:
 
 def _is_step(part: Part) -> bool:
     return isinstance(part, Box) and part.is_step
+
+
+def _is_leaves(part: Part) -> bool:
+    return isinstance(part, Box) and part.is_leaves
 
 
 def _key(part: Part) -> int:

@@ -35,7 +35,7 @@ def find_parts(tree: Tree, limit: int) -> None:
 
 def _works(tree: Tree, part: Part) -> bool:
     """Whether it is more than a leaf, which goes where it is used."""
-    return isinstance(part, Box) or not tree.is_leaf(part)
+    return not part.is_leaves if isinstance(part, Box) else not tree.is_leaf(part)
 
 
 def _ends(tree: Tree, box: Box, parts: list[Part], room: int) -> list[int]:

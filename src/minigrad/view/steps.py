@@ -49,8 +49,11 @@ def find_steps(tree: Tree) -> None:
         _cut_layers(tree, parts, operands)
         return
     heads = [spine[start + period * k] for k in range(times)]
-    beyond = spine[start + period * times] if start + period * times < len(spine) else None
-    _wrap_steps(tree, parts, parent, heads, beyond)
+    rest = spine[start + period * times :]
+    contents, before = _hanging(parts, parent, heads, rest[0] if rest else None)
+    _box_steps(tree, contents)
+    if len(rest) <= 2 * period:
+        _start(tree, before)
     tree.settle()
 
 
@@ -75,13 +78,11 @@ def _cut_layers(tree: Tree, parts: list[Part], operands: list[list[int]]) -> Non
         [parts[n] for layer in layers[end - period * (k + 1) : end - period * k] for n in layer]
         for k in range(times)
     ]
-    if min(map(len, contents)) <= 1:
+    if any(not isinstance(content[0], Box) for content in contents if len(content) == 1):
         return
     _box_steps(tree, contents)
-    # The first step is often not quite like the others: it begins with numbers.
-    before = [parts[n] for layer in layers[: end - period * times] for n in layer]
-    if len(before) > 1 and end - period * times <= 2 * period:
-        tree.wrap("start", before).is_step = True
+    if end - period * times <= 2 * period:
+        _start(tree, [parts[n] for layer in layers[: end - period * times] for n in layer])
     tree.settle()
 
 
@@ -143,7 +144,8 @@ def _spine(operands: list[list[int]], parent: list[int]) -> list[int]:
 
 def _look(tree: Tree, part: Part, operands: list[int]) -> Hashable:
     if isinstance(part, Box):
-        return part.name, sum(not tree.is_leaf(k) for k in part.all_kinds())
+        operations = [k for k in part.all_kinds() if not tree.is_leaf(k)]
+        return part.name, sum(len(tree.kinds.members[k]) for k in operations)
     first = tree.kinds.results[part][0]
     return first._code, first._op, len(operands), bool(first.label)
 
@@ -177,23 +179,31 @@ def _borders(looks: list[Hashable]) -> list[int]:
     return fail
 
 
-def _wrap_steps(
-    tree: Tree, parts: list[Part], parent: list[int], heads: list[int], beyond: int | None
-) -> None:
-    """Put what hangs on each head, and on nothing further down, into a box."""
-    step_of: dict[int, int] = {head: k for k, head in enumerate(heads)}
-    if beyond is not None:
-        step_of[beyond] = len(heads)
-    contents: list[list[Part]] = [[] for _ in heads]
+def _hanging(
+    parts: list[Part], parent: list[int], heads: list[int], beyond: int | None
+) -> tuple[list[list[Part]], list[Part]]:
+    """Return what hangs on each head, and on nothing further down; and what is beyond them."""
+    ends = heads if beyond is None else [*heads, beyond]
+    step_of = {head: k for k, head in enumerate(ends)}
+    contents: list[list[Part]] = [[] for _ in [*heads, None]]
     number: list[int] = [-1] * len(parts)
     for n in range(len(parts) - 1, -1, -1):
         if n in step_of:
             number[n] = step_of[n]
         elif parent[n] >= 0 and parent[n] != n:
             number[n] = number[parent[n]]
-        if 0 <= number[n] < len(heads):
+        if number[n] >= 0:
             contents[number[n]].append(parts[n])
-    _box_steps(tree, [content[::-1] for content in contents])
+    *steps, before = [content[::-1] for content in contents]
+    return steps, before
+
+
+def _start(tree: Tree, before: list[Part]) -> None:
+    """Make a step of what comes before the first one: often that is one that begins with numbers,
+    and so not quite like the others.
+    """
+    if any(isinstance(part, Box) or not tree.is_leaf(part) for part in before):
+        _step(tree, "start", before)
 
 
 def _box_steps(tree: Tree, contents: list[list[Part]]) -> None:

@@ -175,7 +175,8 @@ class _Numbered:
                 stack.append((part, iter(self.levels[part.id].parts)))
                 continue
             if isinstance(part, Box):
-                self.atoms.append(part.all_kinds())
+                if not part.is_leaves:
+                    self.atoms.append(part.all_kinds())
             elif not self.folding.tree.is_leaf(part):
                 self.atoms.append([part])
             unit["to"] = len(self.atoms)

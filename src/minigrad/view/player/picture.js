@@ -106,6 +106,7 @@ function pictureOf(svg, play) {
         reached.add(target);
       }
     }
+    chosen.push(...(units[unit]?.querySelectorAll(".mg-unit, .mg-arrow") ?? [])); // of an open box
     chosen = chosen.filter(Boolean);
     for (const element of chosen) element.classList.add("on-path");
     const sharing = new Map();
