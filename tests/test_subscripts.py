@@ -186,6 +186,60 @@ def test_a_file_that_was_edited_meanwhile_is_not_believed(tmp_path, monkeypatch)
     monkeypatch.delitem(sys.modules, "edited_model")
 
 
+PLACES = """from __future__ import annotations
+
+def same(f):
+    return f
+
+@same
+@same
+def decorated(i: int, x):
+    return rows[i] * x
+
+a = 1; two_on_a_line = lambda i, x: rows[i] * x; b = 2
+c = (1,
+     2); lines_that_two_share = lambda i, x: (
+     rows[i] * x)
+
+if a:
+    def below_a_condition(i, x):
+        return rows[i] * x
+
+class C:
+    def a_method(i, x):
+        return rows[i] * x
+a_method = C.a_method
+
+def outer(k):
+    def a_closure(i, x):
+        return rows[i] * x * k
+    return a_closure
+a_closure = outer(1)
+
+t = '''
+def after_a_text(i, x):
+'''
+def after_a_text(i, x):
+    return rows[i] * x
+"""
+
+
+def test_wherever_a_function_stands_in_its_module(tmp_path, monkeypatch):
+    module = load(tmp_path / "places_of_functions.py", PLACES)
+    names = ("decorated", "two_on_a_line", "lines_that_two_share", "below_a_condition")
+    for name in (*names, "a_method", "a_closure", "after_a_text"):
+        code = getattr(module, name).__code__
+        opened = opened_code(code)
+        assert opened is not None, name
+        assert item in opened.co_consts
+        assert opened.co_flags == code.co_flags
+        assert {line for _, _, line in opened.co_lines()} == {
+            line for _, _, line in code.co_lines()
+        }
+    assert opened_code(module.same.__code__) is None
+    monkeypatch.delitem(sys.modules, "places_of_functions")
+
+
 def test_without_a_source_the_first_warning_names_the_line_and_the_rewrite():
     space = {"rows": FLAT}
     exec(compile("def f(i, x):\n    return rows[i] * x\n", "<typed in>", "exec"), space)

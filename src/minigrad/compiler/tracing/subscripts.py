@@ -2,9 +2,10 @@
 
 A list asks an index for its number, and nothing in Python can answer instead of the list. So while
 a function is traced, the user's functions that it may call run on code in which every `x[k]` that
-is read is `item(x, k)`. That code is compiled from the source of the module, and only where the
-same source compiles to the very code that the function has: a file that was edited meanwhile, or a
-function without a source, stays as it is, and an index there ties the program to its number.
+is read is `item(x, k)`. That code is compiled from the source, from the statement of the module
+that the function stands in, and only where the same source compiles to the very code that the
+function has: a file that was edited meanwhile, or a function without a source, stays as it is, and
+an index there ties the program to its number.
 
 What is taken out of a list is not the Value itself but a node that stands for any of them. Where
 the code asks which one it is (`is`, `in`, `==`, `id`), nothing is changed either. Rows of Values
@@ -15,6 +16,7 @@ Start at `open_subscripts`.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import dis
@@ -33,6 +35,9 @@ from .proxies import TracedNumber
 
 _MARK = "minigrad: x[k] that is read"  # stands for `item` until the code is compiled
 _LARGEST = 1_000_000  # characters of a module that is compiled again
+_FUTURES = 0  # what `from __future__` sets in the code of a module
+for _feature in __future__.all_feature_names:
+    _FUTURES |= getattr(__future__, _feature).compiler_flag
 _WHICH = (ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Eq, ast.NotEq)
 
 
@@ -120,7 +125,9 @@ def opened_code(code: CodeType) -> CodeType | None:
     """Return the same code with its subscripts open; None if there are none, or no source."""
     if not _has_subscripts(code):
         return None
-    pair = _compiled_again("".join(linecache.getlines(code.co_filename)), code.co_filename)
+    lines = tuple(linecache.getlines(code.co_filename))
+    text = _statement_at(lines, code.co_firstlineno)
+    pair = _compiled_again(text, code.co_filename, code.co_flags & _FUTURES) if text else None
     if pair is None:
         return None
     plain, opened = pair
@@ -128,17 +135,51 @@ def opened_code(code: CodeType) -> CodeType | None:
     return _places_of(opened).get(_place_of(code)) if at == code else None
 
 
+def _statement_at(lines: tuple[str, ...], line: int) -> str:
+    """Return the statement of a module that a line belongs to, where it stands: below empty lines.
+
+    The other statements would take longer than the trace of a small function.
+    """
+    for first, last in _statements(lines):
+        if first <= line <= last:
+            return "\n" * (first - 1) + "".join(lines[first - 1 : last])
+    return ""
+
+
 @lru_cache(maxsize=32)
-def _compiled_again(source: str, filename: str) -> tuple[CodeType, CodeType] | None:
-    """Compile a module as it is and with open subscripts; None if there is nothing to compile."""
-    if not 0 < len(source) < _LARGEST:
-        return None
+def _statements(lines: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Return the first and the last line of each statement, or of several that share a line."""
+    source = "".join(lines)
+    found: list[tuple[int, int]] = []
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # of a text that is called; theirs, once
-            plain = compile(source, filename, "exec", dont_inherit=True)
-            tree = ast.fix_missing_locations(_Opening().visit(ast.parse(source)))
-            opened = compile(tree, filename, "exec", dont_inherit=True)
+        with _unwarned():
+            body = ast.parse(source).body if len(source) < _LARGEST else []
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    for node in body:
+        first = min([node.lineno, *[each.lineno for each in getattr(node, "decorator_list", ())]])
+        if found and first <= found[-1][1]:
+            first, _ = found.pop()
+        found.append((first, node.end_lineno or node.lineno))
+    return found
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Have nothing said of what is compiled again: of a text that is called; theirs, once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        yield
+
+
+@lru_cache(maxsize=512)
+def _compiled_again(text: str, filename: str, flags: int) -> tuple[CodeType, CodeType] | None:
+    """Compile a statement as it is and with open subscripts; None if it cannot be compiled."""
+    try:
+        with _unwarned():
+            tree = ast.parse(text)
+            plain = compile(tree, filename, "exec", flags, dont_inherit=True)
+            opened = compile(_Opening().visit(tree), filename, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return None
     return plain, _with_item(opened)
@@ -164,8 +205,8 @@ class _Opening(ast.NodeTransformer):
         is_plain = isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.Starred))
         if is_plain or self._is_asked or not isinstance(node.ctx, ast.Load):
             return node
-        call = ast.Call(ast.Constant(_MARK), [node.value, node.slice], [])
-        return ast.copy_location(call, node)
+        mark = ast.copy_location(ast.Constant(_MARK), node)
+        return ast.copy_location(ast.Call(mark, [node.value, node.slice], []), node)
 
 
 def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
