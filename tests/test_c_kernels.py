@@ -269,6 +269,17 @@ def test_own_functions_are_within_one_and_a_half_ulps(kernels, truth, name):
         assert ulps(float(y), true) <= 1.5, (x, y, float(true))
 
 
+def test_slopes_of_the_error_function_are_within_two_ulps(kernels):
+    """Those of the exponential, and half of one for each the constant and the product by it."""
+    rng = random.Random(7)
+    xs = [rng.uniform(-reach, reach) for reach in (1.0, 6.0, 26.0) for _ in range(300)]
+    with mp.workprec(200):
+        true = [2 / mp.sqrt(mp.pi) * mp.exp(-(mp.mpf(x) ** 2)) for x in xs]
+    got = kernels.vjp(MAPS["erf"], 0, [1.0] * len(xs), xs, xs)
+    for x, y, right in zip(xs, got, true, strict=True):
+        assert ulps(float(y), right) <= 2.0, (x, y, float(right))
+
+
 @pytest.mark.parametrize("power", [2.0, 1.0, 0.0, -1.0, 0.5, 3.0, -2.0, -0.5])
 def test_powers_with_a_short_cut(kernels, power):
     rng = random.Random(power)

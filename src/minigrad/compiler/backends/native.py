@@ -38,8 +38,7 @@ missing = (
 )
 
 _CACHE = 200_000  # bytes of a block of lanes that stay near the processor
-_LANES = 256, 512  # bytes at least, at most: what is in use then fits into the nearest cache
-_LINE = 64  # bytes: lanes are whole lines of the cache
+_LANES = 512, 256  # bytes, and of large programs: what is in use then fits into the nearest cache
 _PIECE = 1_000_000  # numbers that a thread computes at once: small, as cores may be busy
 _vm = native_machine()
 
@@ -98,8 +97,7 @@ class Prepared:
         chosen = np.ascontiguousarray(sums, dtype=np.int64)
         pair = None if guards is None else (guards.slots, guards.numbers)
         size = max(1, self.program.size)
-        wide = max(_LANES[0], min(_LANES[1], _CACHE // size // _LINE * _LINE))
-        lanes = wide // (4 if single else 8)
+        lanes = _LANES[size * _LANES[0] > _CACHE] // (4 if single else 8)
         together = lanes * max(1, _PIECE // (size * lanes))
         starts = range(0, count, together)
         totals = np.zeros((len(starts), len(chosen)))

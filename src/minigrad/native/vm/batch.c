@@ -255,11 +255,11 @@ PyObject *machine_batch(PyObject *self, PyObject *const *args, Py_ssize_t count)
     job.stop = PyLong_AsLong(args[2]);
     job.lanes = PyLong_AsLong(args[3]);
     job.is_single = PyObject_IsTrue(args[9]);
-    const int line = job.is_single ? 16 : 8; /* numbers of 64 bytes: see isa/lanes.h */
+    const int piece = LANE_BYTES / (job.is_single ? sizeof(float) : sizeof(double));
     if (PyErr_Occurred())
         return NULL;
-    if (job.start < 0 || job.stop < job.start || job.lanes < line || job.lanes > 4096
-        || job.lanes % line)
+    if (job.start < 0 || job.stop < job.start || job.lanes < piece || job.lanes > 4096
+        || job.lanes % piece)
         return PyErr_Format(PyExc_ValueError, "batch: rows %ld to %ld in %ld lanes.", job.start,
                             job.stop, job.lanes);
     Py_buffer view;

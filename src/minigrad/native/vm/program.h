@@ -24,6 +24,7 @@ enum {
     REF_WORDS = 6,  /* form base s0 s1 s2 index */
     MOST_REFS = 6,
     CHUNK = 512,    /* elements that are gathered at once */
+    LANE_BYTES = 256, /* lanes are so many, or twice so many */
     WIDEST = 8,     /* lanes of the widest vectors */
     BLOCK_TERMS = 256 /* of a large product that are packed at once: 8 KiB and 16 to 64 */
 };

@@ -93,7 +93,7 @@ static int ROWS(run_job)(const Machine *machine, const Job *job, const double *v
         if (machine->isa->RUN_LANES(&machine->plan, job->words->words, at, block, lanes, scratch,
                                     fault) < 0)
             return -1;
-        for (long e = 0; e < rows; e++)
+        for (long e = 0; e < rows && job->guards.count; e++)
             for (*guard = 0; *guard < job->guards.count; ++*guard) {
                 const REAL found = block[job->guards.slots[*guard] * lanes + e];
                 if (!is_same(found, job->guards.numbers[*guard])) {

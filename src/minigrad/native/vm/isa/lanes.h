@@ -2,14 +2,15 @@
    v + s*lanes on, one per row, and whatever happens to an element happens to all its lanes.
 
    Included twice: for REAL a double, and for REAL a float, in vectors of twice as many. LANE gives
-   functions their names. Lanes are a multiple of 64 bytes, so that there are always whole vectors. */
+   functions their names. Lanes are a multiple of LANE_BYTES, so that there are always whole vectors,
+   several of which the compiler writes out: a word has no more than a few of them. */
 
-#define CACHE_LINE (long)(64 / sizeof(REAL))
 #define VECTORS(n, ...)                                                    \
     do {                                                                   \
         typedef LANE(vec) T;                                               \
-        for (long to = 0; to < (n); to += CACHE_LINE)                      \
-            for (long e = to; e < to + CACHE_LINE; e += 8 * LANES / sizeof(REAL)) \
+        const long piece = LANE_BYTES / sizeof(REAL);                      \
+        for (long to = 0; to < (n); to += piece)                           \
+            for (long e = to; e < to + piece; e += 8 * LANES / sizeof(REAL)) \
                 __VA_ARGS__;                                               \
     } while (0)
 
@@ -250,25 +251,20 @@ static int LANE(run_lanes)(const Plan *plan, const LaneWord *w, REAL *const *at,
 /* x - x is 0, all bits of it, unless x is inf or nan. */
 static int LANE(all_finite)(long n, const REAL *x)
 {
-    typedef int64_t Bits __attribute__((vector_size(8 * LANES)));
-    const long width = sizeof(Bits) / sizeof(REAL);
-    Bits rest = {0};
-    long e = 0;
+    const long width = sizeof(ISA(M)) / sizeof(REAL);
+    ISA(M) rest = {0};
+    long any = 0, e = 0;
     for (; e + width <= n; e += width) {
         const LANE(vec) these = *(const LANE(vec) *)(x + e);
-        rest |= (Bits)(these - these);
+        rest |= (ISA(M))(these - these);
     }
-    int64_t any = 0;
-    for (int j = 0; j < LANES; j++)
-        any |= rest[j];
     for (; e < n; e++)
         any |= x[e] - x[e] != 0;
-    return !any;
+    return !any && !ISA(misses)(rest == 0);
 }
 
 #undef EACH
 #undef VECTORS
-#undef CACHE_LINE
 #undef LANE_TERM
 #undef LANE_SUM
 #undef LANE_TILE

@@ -172,38 +172,40 @@ INLINE V ISA(power_of_2)(M k) { return (V)((k + 1023) << 52); }
 INLINE V ISA(scale)(V y, M k)
 {
 #if defined(__x86_64__) && LANES == 8
-    return (V)_mm512_scalef_pd((__m512d)y, _mm512_cvtepi64_pd((__m512i)k));
+    const V power = (V)(k + (M)SPLAT(ROUNDER)) - ROUNDER; /* which `reduce` had already */
+    return (V)_mm512_scalef_pd((__m512d)y, (__m512d)power);
 #else
     const M half = (M)((U)(k + 2048) >> 1) - 1024;
     return (y * ISA(power_of_2)(half)) * ISA(power_of_2)(k - half);
 #endif
 }
 
-/* Return k, and r + rest = x - k * log(2) with |r| <= log(2)/2. */
-INLINE M ISA(reduce)(V x, V *r, V *rest)
+/* Return k, and r + rest = x + x_rest - k * log(2) with |r| <= log(2)/2. */
+INLINE M ISA(reduce)(V x, V x_rest, V *r, V *rest)
 {
     const V shifted = FMA(x, SPLAT(LOG2_E), SPLAT(ROUNDER)), k = shifted - ROUNDER;
-    const V near = FMA(k, SPLAT(-LN2_HEAD), x), more = k * LN2_REST;
-    *r = near - more;
-    *rest = (near - *r) - more;
+    const V near = FMA(k, SPLAT(-LN2_HEAD), x), more = FMA(k, SPLAT(-LN2_REST), x_rest);
+    *r = near + more;
+    *rest = (near - *r) + more;
     return (M)shifted - (M)SPLAT(ROUNDER);
 }
 
-INLINE V ISA(exp)(V x)
+/* exp(x + rest), where rest is what a rounding of x has left out. */
+INLINE V ISA(exp_sum)(V x, V rest)
 {
-    x = ISA(at_most)(x, 710.0);
-    x = ISA(at_least)(x, -746.0);
-    V r, rest;
-    const M k = ISA(reduce)(x, &r, &rest);
+    V r, unused;
+    x = ISA(at_least)(ISA(at_most)(x, 710.0), -746.0);
+    const M k = ISA(reduce)(x, rest, &r, &unused);
     return ISA(scale)(1.0 + FMA(r * r, POLY(EXP_TAIL, r), r), k);
 }
+
+INLINE V ISA(exp)(V x) { return ISA(exp_sum)(x, SPLAT(0.0)); }
 
 /* Return k, and (y + rest) * 2^k = exp(x + x_rest). */
 INLINE M ISA(exp_parts)(V x, V x_rest, V *y, V *rest)
 {
-    V near, near_rest;
-    const M k = ISA(reduce)(x, &near, &near_rest);
-    const V more = near_rest + x_rest, r = near + more, r_rest = (near - r) + more;
+    V r, r_rest;
+    const M k = ISA(reduce)(x, x_rest, &r, &r_rest);
     *y = 1.0 + r;
     *rest = ((1.0 - *y) + r) + FMA(r * r, POLY(EXP_TAIL, r), FMA(r_rest, r, r_rest));
     return k;
@@ -213,17 +215,14 @@ INLINE M ISA(exp_parts)(V x, V x_rest, V *y, V *rest)
 INLINE V ISA(exp_square)(V c, V x)
 {
     const V size = ISA(at_most)(ISA(fabs)(x), 40.0), square = size * size;
-    const V beyond = ISA(remainder)(square, size, size);
-    V y, rest;
-    const M k = ISA(exp_parts)(ISA(at_least)(c * square, -800.0), -c * beyond, &y, &rest);
-    return ISA(scale)(y + rest, k);
+    return ISA(exp_sum)(c * square, -c * ISA(remainder)(square, size, size));
 }
 
 /* y + rest = expm1(x) / 2, for -38 <= x <= 710: halved, as 2^k itself may overflow. */
 INLINE void ISA(expm1_parts)(V x, V *y, V *rest)
 {
     V r, r_rest;
-    const M k = ISA(reduce)(x, &r, &r_rest);
+    const M k = ISA(reduce)(x, SPLAT(0.0), &r, &r_rest);
     const V power = ISA(power_of_2)(k - 1), first = power - 0.5, second = power * r;
     const V tail = FMA(r * r, POLY(EXP_TAIL, r), FMA(r_rest, r, r_rest));
     *y = first + second;
@@ -377,7 +376,7 @@ INLINE V ISA(erf)(V x)
     const V size = ISA(fabs)(x), z = x * x;
     V r, rest;
     const V exponent = POLY(LOG_ERFC, ISA(at_most)(size, 6.0) - 1.0);
-    const M k = ISA(reduce)(exponent, &r, &rest);
+    const M k = ISA(reduce)(exponent, SPLAT(0.0), &r, &rest);
     const V beyond = (1.0 + FMA(r * r, POLY(EXP_TAIL, r), r)) * ISA(power_of_2)(k);
     const V near = FMA(x, POLY(ERF_TAIL, z), x);
     return SELECT((M)(size >= SPLAT(1.0)), ISA(signed)(1.0 - beyond, x), near);
