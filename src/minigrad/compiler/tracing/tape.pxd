@@ -5,6 +5,11 @@ cimport cython
 from ...core.buffers cimport ints_in
 from ...core.node cimport Node, Extras
 
+cdef extern from "Python.h":
+    Py_ssize_t getrefcount "Py_REFCNT" (object thing)
+
+cdef Py_ssize_t _alone
+
 cdef int _INPUT, _CONSTANT, IS_SPECIAL, UNSTAMPED, _WHERE
 cdef int *_arity
 cdef long long _next_base
@@ -41,5 +46,10 @@ cdef class Entries:
     cpdef int capture(self, Node node) except -9
     cpdef long long strange(self)
     cpdef close(self)
+
+cpdef release(list nodes)
+@cython.locals(nodes=list)
+cdef Py_ssize_t _count_alone()
+
 @cython.locals(extras=Extras)
 cdef bint _is_plain(Node node)

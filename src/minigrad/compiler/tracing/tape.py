@@ -16,7 +16,6 @@ import struct
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from sys import getrefcount
 from typing import Any
 
 from ...core import cython_shim as cython
@@ -28,6 +27,8 @@ if False:  # for the compiler, which reads the next line; nobody runs it
     import cython  # type: ignore
 
 if not cython.compiled:
+    from sys import getrefcount
+
     from ...core.cython_shim import ints_in
 
 INPUT, CONSTANT = -1, -2
