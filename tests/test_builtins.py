@@ -131,6 +131,46 @@ def test_json_and_statistics_of_numbers_that_were_read():
     assert [g(x).data for x in xs] == [x * x for x in xs]
 
 
+def by_number(v):
+    return v.data
+
+
+@pytest.mark.parametrize(
+    ("function", "traces"),
+    [
+        (lambda xs: max(xs, key=by_number) * 2 - min(xs, key=lambda v: abs(v.data)), 1),
+        (lambda xs: sum([(x - max(xs, key=by_number).data).exp() for x in xs]).log(), 1),
+        (lambda xs: xs[max(range(3), key=lambda k: xs[k].data)] * xs[0], 1),
+        (lambda xs: max(xs[0], xs[1], key=lambda v: -v) * xs[2], 1),
+        (lambda xs: xs[0] * max([], key=by_number, default=3.0), 1),
+        # Of what no program can hold, each choice is a way through the function.
+        (lambda xs: xs["ab".index(max("ab", key=lambda c: xs["ab".index(c)].data))] * xs[2], 2),
+    ],
+)
+def test_the_largest_by_a_key_stays_open(function, traces):
+    f = minigrad.compile(function, audit="always")
+    for xs in ([1.0, -2.0, 0.5], [-1.0, 2.0, 2.0], [0.5, 0.5, -0.5], [0.1, 0.3, -7.0]):
+        inputs = [Value(x) for x in xs]
+        result = function(inputs)
+        result.backward()
+        value, grads = f.value_and_grad(xs)
+        assert value == pytest.approx(result.data, rel=1e-14)
+        assert grads.args[0] == pytest.approx([v.grad for v in inputs], rel=1e-14)
+    assert f.cache_info().traces == traces
+
+
+def test_a_key_is_asked_once_of_each():
+    asked = []
+
+    def key(v):
+        asked.append(v)
+        return v.data
+
+    minigrad.compile(lambda xs: max(xs, key=key))([1.0, 3.0, 2.0])
+    assert len(asked) % 3 == 0  # in each of the runs that tracing takes
+    assert len(asked) == len(set(map(id, asked)))
+
+
 def test_of_arguments_they_would_lose_the_derivative_and_say_so():
     with pytest.raises(TypeError, match=r"minigrad\.mean"):
         minigrad.compile(lambda ts: statistics.mean(ts))([1.0, 2.0])

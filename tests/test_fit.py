@@ -294,6 +294,18 @@ def test_a_loss_that_is_lost_ends_it(capsys):
     assert history.steps < 10
     assert "take a smaller learning rate" in said(capsys)
     assert "take a smaller learning rate" in repr(history)
+    assert not math.isfinite(model.parameters()[0].data)
+    assert repr(history).count("the numbers of the model are lost, so make it anew") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "ys"),
+    [("binary_cross_entropy", 1, [0, 0]), ("cross_entropy", 2, [0, 0]), ("hinge", 1, [1, -1])],
+)
+def test_nan_is_no_right_answer(name, last, ys):
+    xs = [[math.nan, 1.0, 1.0], [1.0, math.nan, 1.0]]
+    history = minigrad.fit(network(sizes=(2, last)), xs, ys, name, steps=1, progress=False)
+    assert (history.accuracy, history.accuracies[0]) == (0.0, 0.0)
 
 
 # ---- mistakes -----------------------------------------------------------------------------------

@@ -138,6 +138,14 @@ LEARNER = [
     ('minigrad.load("model.npz")', AttributeError, "write model.load(path)"),
     ("set_data([a, b], [1.0, '2'])", TypeError, "float(text)"),
     ("set_data([a, b], b)", TypeError, "give a list: [v, …]"),
+    ("Value(1.0, label=None)", TypeError, "a label is a text: label=''"),
+    ("softmax({a, b})", TypeError, "a set has no order, so give a list"),
+    ("dot([a, b], {1.0, 2.0})", TypeError, "a set has no order, so give a list"),
+    ("minigrad.mean({'a': a, 'b': b})", TypeError, "list(d.values())"),
+    ("take([a, b], 2)", IndexError, "there are 2 rows, numbered from 0 on"),
+    ("minigrad.to_svg(a)", AttributeError, 'minigrad.save(v, "picture.svg")'),
+    ("to_html(a, None)", TypeError, 'write to_html(o, "page.html")'),
+    ("minigrad.save(a, 3)", TypeError, 'write save(o, "picture.svg")'),
 ]
 TEACHER = [
     ("MLP(3, 4, 1)", TypeError, "MLP(3, [4, 1])"),
@@ -218,6 +226,13 @@ TEACHER = [
     ("loss.cross_entropy([a, b], a)", TypeError, "target.data"),
     ("loss.cross_entropy([[a, b]], 0)", TypeError, "cross_entropy(rows, [0, 2])"),
     ("loss.cross_entropy([a, b], 2)", ValueError, "numbered 0 to 1"),
+    ("loss.cross_entropy([], 0)", ValueError, "give one for each class"),
+    ('loss.binary_cross_entropy([a], ["yes"])', ValueError, "targets lie in [0, 1], got 'yes'"),
+    ("loss.mse({a}, {1.0})", TypeError, "a set has no order, so give a list"),
+    ("model({1.0, 2.0})", TypeError, "a set has no order, so give a list"),
+    ("model({0: 1.0, 1: 2.0})", TypeError, "list(d.values())"),
+    ("SGD({'w': a}, lr=0.1)", TypeError, "list(d.values())"),
+    ('fit(model, [[1, 2]], ["1"], loss="mse")', TypeError, "[float(y) for y in ys]"),
 ]
 ELSEWHERE = [
     ("(a * b).backward(retain_graph=True)", TypeError, "graphs are always kept"),

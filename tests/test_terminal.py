@@ -196,6 +196,30 @@ def test_the_locale_c(place):
     assert "there is no such file" in done.stdout
 
 
+@pytest.mark.parametrize("width", [80, 70, 60, 54])
+def test_a_number_is_never_cut(width, monkeypatch, capsys):
+    """2.47452…, which ends in e-05, would be another number."""
+    numbers = [2.474523618e-05, -0.00046026139312, -2.474462384e-150, 123456789.0]
+    monkeypatch.setenv("COLUMNS", str(width))
+    row = ("x", *(f"{number:.10g}" for number in numbers))
+    put_table(("v", *"abcd"), [row], right=(1, 2, 3, 4))
+    shown = [cell.strip() for cell in capsys.readouterr().out.splitlines()[3].split("│")[1:-1]]
+    assert shown[0] == "x"
+    assert [float(cell) for cell in shown[1:]] == pytest.approx(numbers, rel=0.05)
+    if width == 80:
+        assert tuple(shown) == row
+
+
+def test_texts_and_headings_are_folded(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "24")
+    put_table(("differences", "value"), [("accumulated", "1e-300")], right=(1,))
+    out = capsys.readouterr().out
+    assert "…" not in out
+    letters = re.sub(r"[^a-z]", "", out.replace("1e-300", ""))
+    assert sorted(letters) == sorted("differencesvalueaccumulated")
+    assert "1e-300" in out
+
+
 def test_tables_are_laid_out_as_they_are_shown(monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), "ascii")
     monkeypatch.setattr(sys, "stdout", stream)

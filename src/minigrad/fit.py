@@ -22,7 +22,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from math import isfinite
+from math import isfinite, isnan
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -119,6 +119,8 @@ def fit(
         history.seconds = perf_counter() - started
         history.how = way.words(history.steps)
         _conclude(task, way, history)
+        if history.stopped and not all(isfinite(p.data) for p in mover.parameters):
+            history.stopped += "; the numbers of the model are lost, so make it anew"
         if history.stopped and progress:
             bar.say(f"fit: {history.stopped}")
     return history
@@ -344,8 +346,15 @@ def _examples(xs: Any, ys: Any, loss: Any) -> _Examples:
                 "[2*y - 1 for y in ys] for 0 and 1, or loss='binary_cross_entropy'; for numbers "
                 "loss='mse'."
             )
-    if loss == "cross_entropy":
+    elif loss == "cross_entropy":
         ys = list(map(_class_of, ys))
+    elif loss in LOSSES:
+        texts = [y for y in ys if isinstance(y, str)]
+        if texts:
+            raise TypeError(
+                f"fit(loss={loss!r}): targets are numbers, got {texts[0]!r}; write "
+                "[float(y) for y in ys], or [classes.index(y) for y in ys] for names."
+            )
     return _Examples(xs, ys)
 
 
@@ -481,9 +490,9 @@ def _judge_of(loss: Any, data: _Examples) -> Callable[[list[float], Any], bool] 
         return None
     targets = set(data.ys)
     if loss == "cross_entropy":
-        return lambda output, y: output.index(max(output)) == y
+        return lambda output, y: not isnan(best := max(output)) and output.index(best) == y
     if loss == "binary_cross_entropy" and targets <= {0, 1}:
-        return lambda output, y: (output[0] > 0.0) == (y == 1)
+        return lambda output, y: output[0] > 0.0 if y else output[0] <= 0.0  # nan is neither
     if targets <= {-1, 1}:
         return lambda output, y: len(output) == 1 and output[0] * y > 0.0
     return None

@@ -165,7 +165,13 @@ def take(rows: Sequence[Any], index: Any) -> Any:
         )
     if isinstance(rows, Value):
         raise TypeError("take(rows, index): got Value for rows; give the list: take(rows, index).")
-    return rows[operator.index(index)]
+    try:
+        return rows[operator.index(index)]
+    except IndexError:
+        raise IndexError(
+            f"take(rows, index): there are {len(rows)} rows, numbered from 0 on, and none "
+            f"has the number {operator.index(index)}."
+        ) from None
 
 
 def _refuse_more(name: str) -> NoReturn:

@@ -56,7 +56,7 @@ def binary_cross_entropy(logits: Iterable[Any], targets: Iterable[Any]) -> Any:
     targets = as_list(targets, "binary_cross_entropy(…, targets)")
     _refuse_nested("binary_cross_entropy", "targets", targets)
     for target in targets:
-        if not 0.0 <= target <= 1.0:
+        if isinstance(target, (str, bytes)) or not 0.0 <= target <= 1.0:
             raise ValueError(
                 f"binary_cross_entropy(logits, targets): targets lie in [0, 1], got {target!r}."
             )
@@ -92,6 +92,8 @@ def cross_entropy(logits: Sequence[Any], targets: Any) -> Any:
                 f"cross_entropy(logits, targets): got {type(target).__name__} for a class; classes "
                 f"are whole numbers from 0 on: {_class_of(target)}."
             )
+        if not row:
+            raise ValueError("cross_entropy(logits, targets): no logits; give one for each class.")
         index = target if is_open else operator.index(target)
         if not 0 <= index < len(row):
             raise ValueError(

@@ -96,18 +96,29 @@ def _remedy_in(x: object, each: str) -> str:
     return "Use float(x) if it stands for one number."
 
 
-def as_list(xs: Any, what: str) -> list[Any]:
-    """Return the elements of `xs`; `what` names the argument for the error message."""
+def as_list(xs: Any, what: str, ordered: bool = True) -> list[Any]:
+    """Return the elements of `xs`; `what` names the argument for the error message.
+
+    Where it matters which comes first, sets and dicts are refused: the one has no order, and of
+    the other it would be the keys.
+    """
     if type(xs) is list or type(xs) is tuple:
         return list(xs)
     is_one = isinstance(xs, (str, bytes)) or getattr(xs, "ndim", 1) == 0
-    if is_one or not isinstance(xs, Iterable):
+    if is_one or not isinstance(xs, Iterable) or (ordered and isinstance(xs, _UNORDERED)):
         raise TypeError(f"{what}: got {type(xs).__name__}; {_list_of(xs)}.")
     return list(xs)
 
 
+_UNORDERED = (set, frozenset, dict)
+
+
 def _list_of(xs: Any) -> str:
     """Say how to come from this to a list."""
+    if isinstance(xs, dict):
+        return "give a list, list(d.values()) of a dict d"
+    if isinstance(xs, _UNORDERED):
+        return "a set has no order, so give a list"
     if isinstance(xs, (str, bytes)):
         return "give a list of Values or numbers, [1.0, 2.0], not a text"
     if xs is None:
@@ -210,9 +221,8 @@ def is_nested(x: Any) -> bool:
 
 def refuse_label(label: Any) -> NoReturn:
     """Raise: a label is printed, searched for and written to files."""
-    raise TypeError(
-        f"label: got {type(label).__name__}; a label is a text: label={_shown(str(label))!r}."
-    )
+    text = "" if label is None else _shown(str(label))
+    raise TypeError(f"label: got {type(label).__name__}; a label is a text: label={text!r}.")
 
 
 def _shown(x: object) -> str:

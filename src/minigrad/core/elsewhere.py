@@ -72,6 +72,7 @@ PACKAGE: Rows = {
     "backward": "write v.backward()",
     "train": "write minigrad.fit(model, xs, ys)",
     "draw": "write minigrad.draw_dot(v)",
+    "to_svg to_png to_dot to_text": 'write minigrad.save(v, "picture.svg")',
     "Linear Sequential": "there are minigrad.nn.Layer and minigrad.nn.MLP",
     "ln": "write minigrad.log(x)",
     "log10 log2": "write minigrad.log(x) / math.log(10)",

@@ -531,7 +531,7 @@ def as_operands(nodes: Any, what: str) -> tuple[Any, ...]:
         raise TypeError(
             f"{what}: got a second number; a Value holds one: for several, [Value(x) for x in xs]."
         )
-    operands = tuple(as_list(nodes, what))
+    operands = tuple(as_list(nodes, what, ordered=False))
     for operand in operands:
         if not isinstance(operand, Node):
             raise TypeError(

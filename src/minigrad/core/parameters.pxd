@@ -15,7 +15,7 @@ cdef int READ_DATA, WRITE_DATA, WRITE_GRADS, READ_GRADS
 cdef Clock clock
 
 @cython.locals(at=Py_ssize_t)
-cdef object _checked(values, what)
+cdef object _checked(values, what, ordered=*)
 
 cpdef data_of(values)
 

@@ -39,13 +39,13 @@ if not cython.compiled:
 READ_DATA, WRITE_DATA, WRITE_GRADS, READ_GRADS = range(4)  # what `copy_fields` does
 
 
-def _checked(values: Any, what: str) -> Any:
+def _checked(values: Any, what: str, ordered: bool = True) -> Any:
     """Return the Values as a list or tuple, and refuse anything else among them."""
     flush_writebacks()
     refuse_in_trace(f"calls {what}")
     if type(values) is Nodes:
         return values.values
-    found: Any = values if type(values) in (list, tuple) else as_list(values, what)
+    found: Any = values if type(values) in (list, tuple) else as_list(values, what, ordered)
     at = first_stranger(found)
     if at >= 0:
         kind = type(found[at]).__name__
@@ -111,7 +111,7 @@ def set_grads(values: Iterable[Any], numbers: Any) -> None:
 
 def zero_grad(values: Iterable[Any] | Nodes) -> None:
     """Set the `.grad` of many Values to zero."""
-    nodes = _checked(values, "zero_grad(values)")
+    nodes = _checked(values, "zero_grad(values)", ordered=False)
     set_grads(nodes, zeros(len(nodes)))
 
 

@@ -18,11 +18,14 @@ import re
 import sys
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from .names import readable
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.measure import Measurement
     from rich.table import Table
 
 _SPELLINGS = {
@@ -100,8 +103,12 @@ def table_of(
     footers: Sequence[str] = (),
     title: str = "",
     encoding: str = "utf-8",
+    styles: Sequence[str] = (),
 ) -> Table:
-    """Make a table for rich of plain texts; numbers stand on the `right` of their columns."""
+    """Make a table for rich of plain texts; numbers stand on the `right` of their columns.
+
+    Nothing is cut where there is little room: texts are folded, numbers have fewer digits.
+    """
     from rich.table import Table  # only who asks for a table needs rich
     from rich.text import Text
 
@@ -111,10 +118,45 @@ def table_of(
     table = Table(title=cell(title) if title else None, show_footer=bool(footers))
     for k, heading in enumerate(headings):
         footer = cell(footers[k]) if footers else ""
-        table.add_column(cell(heading), footer, justify="right" if k in right else "left")
-    for row in rows:
-        table.add_row(*map(cell, row))
+        justify: Literal["left", "right"] = "right" if k in right else "left"
+        table.add_column(cell(heading), footer, justify=justify, overflow="fold")
+    for row, style in zip_longest(rows, styles):
+        cells = [_Number(x) if k in right and _is_number(x) else cell(x) for k, x in enumerate(row)]
+        table.add_row(*cells, style=style)
     return table
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+class _Number:
+    """A number in a table, with as many digits as there is room for: 1.5e-07 must not end at e."""
+
+    NARROW = 9  # columns, for three digits: -1.23e-05
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def fitting(self, width: int) -> str:
+        """Return it with the most digits that fit, or with one."""
+        texts = (f"{float(self._text):.{digits}g}" for digits in range(16, 0, -1))
+        all_of_it = [self._text, *texts]
+        return next((text for text in all_of_it if len(text) <= width), all_of_it[-1])
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        from rich.measure import Measurement
+
+        return Measurement(len(self.fitting(self.NARROW)), len(self._text))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        yield Text(self.fitting(options.max_width))
 
 
 # ---- spelling ---------------------------------------------------------------------------------

@@ -242,6 +242,7 @@ def to_html(
     """
     if isinstance(root, (str, os.PathLike)):
         raise TypeError('to_html(root, path): got a path first; write to_html(o, "page.html").')
+    saving.require_path(path, 'to_html(o, "page.html")')
     saving.refuse_to_overwrite(path, force)  # before the work is done
     player = Player(root, rankdir, "to_html", limit=limit, fold=fold, open=open, **options)
     player.save(path, force=force)

@@ -41,12 +41,17 @@ def save(
     thing: Any, path: str | os.PathLike[str], drawers: Drawers, force: bool, **options: Any
 ) -> None:
     """Write a thing as the ending of the path says; see `view.save`."""
-    if isinstance(path, Value) or not isinstance(path, (str, os.PathLike)):
-        got = type(path).__name__
-        raise TypeError(f'save(o, path): got {got} as the path; write save(o, "picture.svg").')
+    require_path(path, 'save(o, "picture.svg")')
     kind = kind_of(path)
     refuse_to_overwrite(path, force)  # before the work is done
     write_new(path, content_of(thing, kind, drawers, **options), force)
+
+
+def require_path(path: Any, call: str) -> None:
+    """Refuse what is no path, and show how the function is called."""
+    if not isinstance(path, (str, os.PathLike)):
+        got = type(path).__name__
+        raise TypeError(f"{call.partition('(')[0]}(o, path): got {got} as the path; write {call}.")
 
 
 def write_new(path: str | os.PathLike[str], content: str | bytes, force: bool) -> None:

@@ -32,6 +32,7 @@ from ...core.names import brief, cut, json_number, plural, readable, width_of
 from ...core.ops import TABLE
 from ...core.parameters import data_of, set_data
 from ...core.strict import same
+from ...core.terminal import table_of
 from ...nn import Module
 from ...scalar import Value
 from .differences import Slope, slope
@@ -113,15 +114,9 @@ class GradcheckReport:
 
     def table(self) -> Table:
         """Return the rows as a table for rich."""
-        from rich.table import Table  # only who asks for a table needs rich
-        from rich.text import Text
-
-        rich = Table(title=self.headline)
-        for k, head in enumerate(_HEAD):
-            rich.add_column(head, justify="right" if k in _NUMBERS else "left")
-        for row in self.rows:
-            rich.add_row(*map(Text, row.cells()), style="" if row.ok else "bold red")
-        return rich
+        cells = [row.cells() for row in self.rows]
+        styles = ["" if row.ok else "bold red" for row in self.rows]
+        return table_of(_HEAD, cells, right=_NUMBERS, title=self.headline, styles=styles)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""

@@ -95,25 +95,44 @@ def _chooser(flip: Callable[[Any], Any]) -> Any:
     """For `max`, and with the signs flipped for `min`."""
 
     def opened(context: TraceContext, plain: Any) -> Any:
-        def choose(*arguments: Any, **options: Any) -> Any:
+        def choose(*arguments: Any, key: Any = None, **options: Any) -> Any:
             if options or not arguments:
-                return plain(*arguments, **options)
+                return plain(*arguments, key=key, **options)
             xs = list(arguments[0] if len(arguments) == 1 else arguments)
-            if not any(_belongs(x, context) for x in xs):
-                return plain(xs)
-            most = context.exact
-            if not all(isinstance(x, (TracedNumber, Value)) or _has_a_float(x, most) for x in xs):
+            if key is not None:
+                return choose_by(xs, list(map(key, xs)))
+            if not _stay_open(xs, context):
                 return plain(xs)
             flipped = [flip(x) for x in xs]
             if any(isinstance(x, Value) for x in xs):
                 return context.largest(flipped)[1]._taken_from(xs)
-            if len({type(getattr(x, "number", x)) for x in xs}) > 1:
+            if not _are_of_one_kind(xs):
                 return plain(xs)  # which kind of number comes out depends on the place
             return flip(context.highest(flipped))
+
+        def choose_by(xs: list[Any], keys: list[Any]) -> Any:
+            is_number = all(isinstance(x, (TracedNumber, Value)) or is_whole(x) for x in xs)
+            if is_number and _are_of_one_kind(xs) and _stay_open(keys, context):
+                return context.largest([flip(key) for key in keys])[1]._taken_from(xs)
+            return xs[plain(range(len(xs)), key=keys.__getitem__)]
+
+        def is_whole(x: Any) -> bool:
+            return type(x) is int and _has_a_float(x, context.exact)
 
         return choose
 
     return opened
+
+
+def _stay_open(xs: list[Any], context: TraceContext) -> bool:
+    """Tell whether to compare them is for the program: numbers, some of which it follows."""
+    return any(_belongs(x, context) for x in xs) and all(
+        isinstance(x, (TracedNumber, Value)) or _has_a_float(x, context.exact) for x in xs
+    )
+
+
+def _are_of_one_kind(xs: list[Any]) -> bool:
+    return len({type(getattr(x, "number", x)) for x in xs}) == 1
 
 
 def _adder(context: TraceContext, plain: Any) -> Any:
