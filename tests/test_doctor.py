@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -382,6 +383,14 @@ def test_words_of_the_dialect():
     }  # fmt: skip
     assert judged(source("functional")).words["backward"] == "backward(v)"
     assert judged(source("slots")).words["data"] == "val"
+
+
+@pytest.mark.parametrize("name", ["slope", "d", "gr"])
+def test_a_gradient_may_be_called_anything(name):
+    text = re.sub(r"\bgrad\b", name, patient(FAULTS["overwrite"]))
+    (finding,) = judged(text).faults
+    assert finding.code == "overwrite"
+    assert f".{name} = " in finding.text
 
 
 def test_operations_that_are_not_there_are_no_faults():

@@ -70,7 +70,7 @@ def functions_of(where: str) -> tuple[str, ...]:
 def marks_of(text: str) -> Marks:
     """Read a file's text; one that cannot be read as a tree has no marks."""
     try:
-        level: list[_Place] = [_Place(node) for node in ast.parse(text).body]
+        level: list[_Place] = [_Place(node) for node in _usual(ast.parse(text)).body]
     except (SyntaxError, ValueError, MemoryError, RecursionError, SystemError):
         return {}
     # Of classes of one name the last one counts; which methods are there for sure nobody knows.
@@ -83,6 +83,37 @@ def marks_of(text: str) -> Marks:
             place.mark(marks)
         level = [inner for place in level for inner in place.inside()]
     return marks
+
+
+def _usual(tree: ast.Module) -> ast.Module:
+    """Call gradients as people usually call them, in a file where nothing is called so.
+
+    They are what a function inside a function makes of what another thing has under this name:
+    `self.slope += other.data * out.slope`.
+    """
+    nodes = list(ast.walk(tree))
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    if any(node.attr in GRAD for node in attributes):
+        return tree
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    inner = (part for function in functions for part in ast.walk(function) if part is not function)
+    rules = {part for part in inner if isinstance(part, ast.FunctionDef)}
+    own = {name for rule in rules for part in ast.walk(rule) for name in _carried(part)}
+    for node in attributes:
+        node.attr = "grad" if node.attr in own and node.attr not in DATA else node.attr
+    return tree
+
+
+def _carried(node: ast.AST) -> Iterator[str]:
+    """Name attributes that are set from those of another thing."""
+    if not isinstance(node, ast.Assign | ast.AugAssign):
+        return
+    parts = [part for part in ast.walk(node.value) if isinstance(part, ast.Attribute)]
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if isinstance(target, ast.Attribute):
+            owner = ast.dump(target.value)
+            if any(p.attr == target.attr and ast.dump(p.value) != owner for p in parts):
+                yield target.attr
 
 
 @dataclass(frozen=True, slots=True)
