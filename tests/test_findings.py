@@ -96,6 +96,88 @@ def test_a_class_that_takes_its_own_kind_only_is_sound_with_a_limit():
         assert "constants" in codes(examined(text).limits)
 
 
+# One line of it written otherwise, what it is called, and the line that is told.
+SLIPS = {
+    "a return too early": (
+        "        out._backward = _backward\n        return out\n\n    def relu",
+        "        return out\n        out._backward = _backward\n\n    def relu",
+        "after_return", "out._backward = _backward"),
+    "both at once": ("            self.grad += other.data * out.grad\n            other.grad += s",
+        "            self.grad, other.grad = self.grad + other.data * out.grad, other.grad + s",
+        "same_object", "self.grad, other.grad = "),
+    "another seed": ("        self.grad = 1.0\n", "        self.grad = self.data\n", "wrong_seed",
+        "self.grad = self.data"),
+    "never remembered": ("                seen.add(v)\n", "", "visited_twice", "if v not in seen:"),
+    "the same again": ("visit(child)", "visit(v)", "slip_backward", "visit(v)"),
+    "brackets": ("(1 - t * t) * out", "1 - t * t * out", "slip_tanh", "1 - t * t * out.grad"),
+    "another gradient": ("(out.data > 0)", "(out.grad > 0)", "slip_relu", "(out.grad > 0)"),
+    "after the first": ("            v._backward()\n",
+        "            v._backward()\n            return\n", "slip_backward", "return"),
+    "the result alone": ("        for v in reversed(order):\n            v._backward()\n",
+        "        self._backward()\n", "last_only", "def backward(self):"),
+    "hidden": ("out._backward = ", "out.backward = ", "hidden_pass", "out.backward = _backward"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_one_line_written_otherwise(slip):
+    old, new, code, line = SLIPS[slip]
+    (fault,) = planted(old, new).faults
+    assert (fault.code, line in fault.text) == (code, True)
+
+
+TAPE = """
+TAPE = []
+
+class Var:
+    def __init__(self, value):
+        self.value = value
+        self.grad = 0.0
+
+    def __add__(self, other):
+        out = Var(self.value + other.value)
+        def pull():
+            self.grad += out.grad
+            other.grad += out.grad
+        TAPE.append(pull)
+        return out
+
+    def __mul__(self, other):
+        out = Var(self.value * other.value)
+        def pull():
+            self.grad += out.grad * other.value
+            other.grad += out.grad * self.value
+        TAPE.append(pull)
+        return out
+
+    def __pow__(self, k):
+        out = Var(self.value**k)
+        def pull():
+            self.grad += out.grad * k * self.value ** (k - 1)
+        TAPE.append(pull)
+        return out
+
+    def backward(self):
+        self.grad = 1.0
+        while TAPE:
+            TAPE[-1]()
+            TAPE.pop()
+"""
+
+
+def test_what_a_failing_pass_leaves_on_a_tape_is_not_the_next_one_s():
+    # 0.0 ** -1 ends the pass of a ** 0 at 0, and its rule would end all others.
+    assert codes(examined(TAPE).faults) == []
+    (fault,) = planted("k * self.value ** (k - 1)", "self.value ** (k - 1)", TAPE).faults
+    assert fault.code == "pow_no_factor"
+
+
+def test_a_number_on_the_left_that_calls_itself_for_ever_is_no_refusal():
+    radd = "\n    def __radd__(self, other):\n        return other + self\n"
+    (fault,) = examined(EARLY + radd).faults
+    assert (fault.code, fault.text.strip()) == ("endless", "return other + self")
+
+
 def test_the_flagship_is_shown_where_it_is_and_not_where_a_number_is_refused():
     (fault,) = planted(".grad += ", ".grad = ").faults
     assert fault.code == "overwrite"

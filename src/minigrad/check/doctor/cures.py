@@ -26,6 +26,7 @@ from .signatures import Signs, signature
 
 TURNS = 3  # in which changes are looked for, each with those of the turns before made
 SICK, SOUND = 24, 24  # probes for which changes are tried: of those that fail, and of the others
+RELATED = 16  # and of these, with operations that fail
 SHARING = 6  # and of those that fail and are large
 # Errors that tell what happened and not always why: a Value where its number was meant ends alike.
 DOUBTFUL = ("missing_reflected", "number_inside")
@@ -55,7 +56,7 @@ def cured(
         ill = [n for n in asked if not signs[n].is_well]
         unsteady = set()
     ill = _chosen([n for n in ill if n not in rows], probes) + [n for n in ill if n in rows][:SICK]
-    well = [n for n in steady if signs[n].is_well][:SOUND]
+    well = _near([n for n in steady if signs[n].is_well], ill, probes)
     twins = _twins(found, probes, ill)
     failing = [*(probes[n] for n in ill), *(twin for twin, _ in twins)]
     sound = [probes[n] for n in well]
@@ -80,6 +81,13 @@ def _chosen(ill: list[str], probes: Mapping[str, Probe]) -> list[str]:
     show that an order is still wrong."""
     large = [n for n in ill[SICK:] if probes[n].script.shares_results][:SHARING]
     return ill[:SICK] + large
+
+
+def _near(well: list[str], ill: list[str], probes: Mapping[str, Probe]) -> list[str]:
+    """Choose from those that are right: most have an operation of those that fail."""
+    keys = {key for name in ill for key in probes[name].script.keys}
+    near = [n for n in well if keys & {*probes[n].script.keys}][:RELATED]
+    return near + [n for n in well if n not in near][: SOUND - len(near)]
 
 
 def _cures(

@@ -22,9 +22,10 @@ from .walking import Facts, walks
 # Kinds of changes, from what is told apart best to what would do for any mistake: of two that come
 # out alike, the earlier one is told.
 KINDS = (
-    "adds", "fresh", "reads", "switch", "leaves", "outside", "recurs", "members", "later", "hooks",
-    "chains", "seeds", "operands", "attribute", "number", "sign", "compares", "swaps", "names",
-    "operator", "constant", "inside", "order", "drops", "deletes", "line", "formula", "formulas",
+    "adds", "splits", "fresh", "reads", "switch", "leaves", "outside", "recurs", "members", "marks",
+    "later", "returns", "hooks", "chains", "seeds", "seed", "operands", "attribute", "number",
+    "sign", "compares", "swaps", "names", "groups", "operator", "constant", "inside", "order",
+    "drops", "deletes", "line", "formula", "formulas",
 )  # fmt: skip
 CONSTANTS = (0, 1, 2, -1)
 ROUNDING = ("int", "round", "abs", "float", "float32", "ceil", "floor")  # that change a number
@@ -58,7 +59,7 @@ def _is_told(edit: Edit) -> bool:
 def _value(node: ast.AST | None) -> str:
     """Write a statement without factors of 1, to compare it with another."""
     text = ast.unparse(node) if isinstance(node, ast.AST) else ""
-    for one in ("1.0 * ", "1 * ", " * 1.0", " * 1", "(", ")"):
+    for one in ("1.0 * ", "1 * ", " * 1.0", " * 1"):
         text = text.replace(one, "")
     return text
 
@@ -89,14 +90,17 @@ class _Edits(Function):
 
     def all(self) -> Iterator[Edit | None]:
         yield from self._accumulating()
+        yield from self._returning()
         yield from self._hooking()
         yield from self._later()
         yield from walks(self, self.facts)
         yield from self._recording()
-        if self.function.name in BACKWARD and self.arguments:
+        if self.is_pass and self.arguments:
             seed = f"{self.arguments[0]}.{self.slope} = 1.0"
             start = self.places[id(self.function.body[0])]
             yield self.edit("seeds", {start: lambda n: [ast.parse(seed).body[0], n]})
+            for k in [k for k in self.gradients if self._begins(self.nodes[k])]:
+                yield self.edit("seed", {k: lambda _: ast.parse(seed).body[0]})
         for k, node in enumerate(self.nodes):
             if id(node) in self.skipped:
                 continue
@@ -117,9 +121,17 @@ class _Edits(Function):
 
     # ---- statements that set gradients ----------------------------------------------------------
 
+    def _begins(self, node: ast.AST) -> bool:
+        """Whether a statement sets the gradient that the pass begins with."""
+        target = self.target(node)
+        owner = target.value if target is not None else None
+        return isinstance(owner, ast.Name) and owner.id == self.arguments[0]
+
     def _accumulating(self) -> Iterator[Edit | None]:
         set_ = [k for k in self.gradients if self._is_set(self.nodes[k])]
         yield from self._each("adds", set_, _added)
+        paired = [k for k, n in enumerate(self.nodes) if self._is_paired(n)]
+        yield from self._each("splits", paired, _split)
         for k, node in enumerate(self.nodes):
             if (made := self._meant_to_add(node)) is not None:
                 yield self.edit("adds", {k: lambda _, made=made: made})  # type: ignore[misc]
@@ -135,6 +147,28 @@ class _Edits(Function):
                 if not any(ast.dump(n) == wanted for n in ast.walk(self.nodes[k].value))  # type: ignore[attr-defined]
             ]
             yield from self._each("chains", alone, lambda n: _chained(n, incoming))
+
+    def _is_paired(self, node: ast.AST) -> bool:
+        """Whether a statement sets several gradients at once: a, b = …, …."""
+        targets = node.targets[0] if isinstance(node, ast.Assign) else None
+        if not isinstance(targets, ast.Tuple) or not isinstance(node.value, ast.Tuple):  # type: ignore[attr-defined]
+            return False
+        each = [t for t in targets.elts if isinstance(t, ast.Attribute) and t.attr in self.grad]
+        return len(each) == len(targets.elts) == len(node.value.elts)  # type: ignore[attr-defined]
+
+    def _returning(self) -> Iterator[Edit | None]:
+        """Put what stands behind a return, and so never runs, before it."""
+        for node in self.nodes:
+            body = getattr(node, "body", [])
+            for k, statement in enumerate(body[:-1] if isinstance(body, list) else []):
+                if isinstance(statement, ast.Return):
+                    place, rest = self.places[id(statement)], body[k + 1 :]
+                    changes: dict[int, Change] = {self.places[id(n)]: lambda _: [] for n in rest}
+                    moved = [copy_of(n) for n in rest]
+                    edit = self.edit("returns", {
+                        **changes, place: lambda n, moved=moved: [*moved, n]})  # type: ignore[misc]  # fmt: skip
+                    first = replace(edit, line=rest[0].lineno, before=rest[0]) if edit else None
+                    yield replace(first, after=statement) if first else None
 
     def _is_set(self, node: ast.AST) -> bool:
         """Whether a gradient is set by =, to something else than what a pass begins with."""
@@ -281,6 +315,8 @@ class _Edits(Function):
             yield from self._alike(k, node)
             if not isinstance(node.op, ast.Add | ast.Mult):
                 yield self.edit("operator", {k: lambda n: _set(n, left=n.right, right=n.left)})  # type: ignore[attr-defined]
+            yield from (self.edit("groups", {k: lambda n, m=made: copy_of(m)})  # type: ignore[misc]
+                        for made in _regrouped(node))  # fmt: skip
             for side in ("left", "right"):
                 yield self.edit("sign", {k: lambda n, side=side: _negated(n, side)})  # type: ignore[misc]
             yield self.edit("drops", {k: lambda n: n.left})  # type: ignore[attr-defined]
@@ -322,7 +358,7 @@ class _Edits(Function):
                 yield self.edit("operator", dict.fromkeys(places, made))
 
     def _name(self, k: int, node: ast.Name) -> Iterator[Edit | None]:
-        known = [*self.arguments, *(n.id for n in self.nodes
+        known = [*self.arguments, *self.given.get(id(node), ()), *(n.id for n in self.nodes
                  if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))]  # fmt: skip
         if node.id not in known:
             return
@@ -360,6 +396,17 @@ def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
+def _regrouped(node: ast.BinOp) -> Iterator[ast.BinOp]:
+    """Write a - b * c as (a - b) * c, and a ** b - 1 as a ** (b - 1)."""
+    left, right = node.left, node.right
+    if isinstance(right, ast.BinOp):
+        inner = ast.BinOp(copy_of(left), node.op, copy_of(right.left))
+        yield ast.BinOp(inner, right.op, copy_of(right.right))
+    if isinstance(left, ast.BinOp):
+        inner = ast.BinOp(copy_of(left.right), node.op, copy_of(right))
+        yield ast.BinOp(copy_of(left.left), left.op, inner)
+
+
 def _negated(node: ast.AST, side: str) -> ast.AST:
     return _set(node, **{side: ast.UnaryOp(ast.USub(), getattr(node, side))})
 
@@ -368,6 +415,13 @@ def _added(node: ast.AST) -> ast.AST:
     assert isinstance(node, ast.Assign)
     target = node.targets[0]
     return ast.copy_location(ast.AugAssign(target, ast.Add(), node.value), node)  # type: ignore[arg-type]
+
+
+def _split(node: ast.AST) -> list[ast.AST]:
+    """Write a, b = x, y as two statements."""
+    assert isinstance(node, ast.Assign)
+    pairs = zip(node.targets[0].elts, node.value.elts, strict=True)  # type: ignore[attr-defined]
+    return [ast.copy_location(ast.Assign([t], x), node) for t, x in pairs]
 
 
 def _chained(node: ast.AST, incoming: str) -> ast.AST:
@@ -389,10 +443,11 @@ def _turned_round(node: ast.AST) -> ast.AST:
         and isinstance(turned.func, ast.Name)
         and turned.func.id == "reversed"
     )
-    made = turned.args[0] if is_reversed else ast.Call(  # type: ignore[attr-defined]
-        ast.Name("reversed", ast.Load()),
-        [ast.Call(ast.Name("list", ast.Load()), [turned], [])], [])  # fmt: skip
-    return _set(node, iter=made)
+    if is_reversed:
+        return _set(node, iter=turned.args[0])  # type: ignore[attr-defined]
+    is_list = isinstance(turned, ast.Name)  # it need not be one; then this change does not run
+    rows = turned if is_list else ast.Call(ast.Name("list", ast.Load()), [turned], [])
+    return _set(node, iter=ast.Call(ast.Name("reversed", ast.Load()), [rows], []))
 
 
 def _called(node: ast.AST) -> ast.AST:

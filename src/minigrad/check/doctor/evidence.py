@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from .catalogue import Fault
 from .dialect import NAMES, SPECIAL
 from .lines import Marks, functions_of
+from .rewriting import pass_in
 from .scripts import Probe
 
 # An operation may be made of others: a - b of a + (-b), a / b of a * b**-1.
@@ -32,7 +33,11 @@ class Evidence:
     marks: Marks = field(default_factory=dict)
     cls: str = ""
     has_closures: bool = True  # whether nodes keep functions, or rules are somewhere else
+    word: str = ""  # how the pass is started, as in "run(v)"
     _parts: dict[str, set[str]] = field(default_factory=dict, repr=False, compare=False)
+    _passes: list[tuple[set[str], tuple[str, ...]]] = field(
+        default_factory=list, repr=False, compare=False
+    )
 
     def speaks_against(self, fault: Fault) -> bool:
         """Whether the file shows that it is not this fault."""
@@ -63,13 +68,15 @@ class Evidence:
         if fault.code in ("empty_pass", "hidden_pass") and is_absent:
             return True  # there is no method that could be empty, or hidden
         if fault.code in ("empty_pass", "hidden_pass") and self._own():
-            is_hidden = self.has("hides", "init")
+            is_hidden = any(mark.startswith("hides ") for mark in self._own())
             if is_hidden == (fault.code == "empty_pass"):
                 return True
         if fault.where == "backward" and self.has("def", "backward"):
             return self._pass_speaks_against(fault.code)
         if fault.code == "mul_grad":
             return self.has("def", op) and self.has("nests", op) and not self.has("reads", op)
+        if fault.code == "relu_always":
+            return self.has("tests", op)
         if fault.code == "pow_negative_base":
             return self.has("powers", "pow")
         own = self._own()
@@ -97,10 +104,12 @@ class Evidence:
             self.has(mark, "backward")
             for mark in ("loops", "nests", "appends", "reverses", "names", "starts", "strays")
         )
-        is_begun = starts or strays or not nests
+        has_helper = len(self._pass()[1]) > 1  # another function does the sorting
+        nests, is_begun = nests or has_helper, starts or strays or has_helper or not nests
         return {
             "last_only": loops,
-            "forward_order": reverses or not loops,
+            "forward_order": reverses or not loops or (
+                self.has("pops", "backward") and not nests),
             "visited_by_name": not names,
             "listed_twice": not self.has("lists", "backward") and self.order() != "listed_twice",
             "plain_recursion": appends or reverses or not (
@@ -116,6 +125,7 @@ class Evidence:
             "reversed_preorder": not (reverses and self.has("early", "backward")),
             "empty_pass": nests or loops,
             "two_levels": nests,
+            "missing_seed": self.has("seeds", "backward") and not self.has("late", "backward"),
             "late_seed": not self.has("late", "backward"),
             "same_rule": not loops,
             "set_prev": self.has_closures,
@@ -161,6 +171,10 @@ class Evidence:
         if nests and not asks:
             return "visited_twice" if appends else "plain_recursion"
         return ""
+
+    def shows(self, code: str) -> bool:
+        """Whether a mark of its own tells that it is this fault, of those of the same numbers."""
+        return code == "children_dropped" and self.has("ignores", "init")
 
     def supports(self, code: str) -> bool:
         """Whether the file shows which of the faults of order it is, where numbers do not."""
@@ -222,8 +236,27 @@ class Evidence:
 
     def has(self, kind: str, where: str) -> bool:
         """Whether a function of the class has such a mark."""
-        own = self._own()
-        return any(f"{kind} {name}" in own for name in functions_of(where))
+        own, names = self._pass() if where == "backward" else (self._own(), functions_of(where))
+        return any(f"{kind} {name}" in own for name in names)
+
+    def _pass(self) -> tuple[set[str], tuple[str, ...]]:
+        """Return the functions that the pass consists of, itself first, and their marks: the pass
+        of the class, or where it has none, of the file; and what it calls."""
+        if not self._passes:
+            own, beside = self._own(), self.marks.get("", {})
+            called = pass_in({"backward": self.word})
+            names = [name for name in (called, *functions_of("backward")) if name]
+            found = [name for place in (own, beside) for name in names if f"def {name}" in place]
+            found, marks = found[:1], set[str]()
+            for name in found:
+                place = own if f"def {name}" in own else beside
+                mine = {mark for mark in place if mark.split(" ")[1:2] == [name]}
+                calls = sorted(m.split(" ")[2] for m in mine if m.startswith("calls "))
+                sorts = {n for n in calls if {f"appends {n}", f"recurs {n}"} & {*beside}}
+                found += [n for n in calls if n in sorts and n not in found]
+                marks |= mine
+            self._passes.append((marks, tuple(found)))
+        return self._passes[0]
 
     def _own(self) -> dict[str, int]:
         return self.marks.get(self.cls, {})

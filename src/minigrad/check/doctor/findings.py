@@ -15,7 +15,7 @@ from .cures import cured, cured_other, size
 from .dialect import NAMES
 from .differences import FACTOR, Misfit, misfit, points
 from .evidence import Evidence
-from .judging import ill_outcome, judge
+from .judging import MAY_REFUSE, ill_outcome, judge
 from .lines import likely_line
 from .mended import Mended
 from .notebooks import place_of
@@ -44,8 +44,8 @@ def report(name: str, found: Examination) -> Report:
     outcomes = found.outcomes
     signs = signature(outcomes)
     faults = _faults(found, signs)
-    # Where everything is wrong, so are operations that nobody knows.
-    faults += [] if any(fault.row.where == "backward" for fault in faults) else _misfits(found)
+    # Where everything is wrong, so are operations that nobody knows; they are asked with a product.
+    faults += [] if any(_is_everywhere(fault) for fault in faults) else _misfits(found)
     findings = [*faults, *_limits(found, signs)]
     missing = [op for op in NAMES if _is_missing(op, outcomes)] if outcomes else []
     ran = sum(not outcome.get("missing") for outcome in outcomes.values())
@@ -67,6 +67,12 @@ def report(name: str, found: Examination) -> Report:
         (*_without_module(outcomes), *found.unexamined), problem,
         found.spelling, tuple(found.remarks), tuple(found.choices), found.tree,
     )  # fmt: skip
+
+
+def _is_everywhere(fault: Finding) -> bool:
+    """Whether it is a fault of the pass, of all operations, or of multiplication."""
+    where = fault.row.where or fault.code.partition("_")[2]
+    return where not in NAMES or where == "mul"
 
 
 def _absent(outcomes: dict[str, Outcome]) -> str:
@@ -122,7 +128,10 @@ def _explained(
     known: Signatures,
 ) -> list[Finding]:  # fmt: skip
     """Peel crashes off, unless one fault explains them too, and name what is left."""
-    evidence = Evidence(found.marks, found.words.get("class", ""), found.has_closures)
+    words = found.words
+    evidence = Evidence(
+        found.marks, words.get("class", ""), found.has_closures, words.get("backward", "")
+    )
     refused = _refused(found, probes, outcomes, signs)
     signs = {name: sign for name, sign in signs.items() if name not in refused}
     named = explains_everything(signs, probes, known, evidence)
@@ -138,8 +147,16 @@ def _explained(
         [_named(found, probes, outcomes, fault) for fault in named],
         [_cure(found, probes, outcomes, cure) for cure in cures],
     )
-    findings.sort(key=lambda one: one.row.code in NAMELESS)  # what has a name comes first
+    # What has a name comes first, and before what shows only where an engine may refuse.
+    findings.sort(key=lambda one: (one.row.code in NAMELESS, _is_aside(one, probes)))
     return findings + _refusals(found, probes, outcomes, refused)
+
+
+def _is_aside(one: Finding, probes: Mapping[str, Probe]) -> bool:
+    """Whether all that shows it are questions that an engine may refuse."""
+    kinds = {probes[name].kind for name in one.also}
+    kinds |= {probe.kind for probe in probes.values() if probe.script is one.program}
+    return kinds <= {*MAY_REFUSE}
 
 
 def _is_design(crash: Crash, probes: Mapping[str, Probe], outcomes: dict[str, Outcome]) -> bool:
@@ -166,9 +183,11 @@ def _cure(
     """Tell of a mistake by the line that mends it."""
     change = cure.change
     is_later = cure.is_later and cure.code in ("slip", "formula")
-    fault = FAULTS.get(cure.code) or GENERAL[cure.code + ("_too" if is_later else "")]
+    row = "surplus" if cure.code == "slip" and change.new == "pass" else cure.code
+    fault = FAULTS.get(row) or GENERAL[row + ("_too" if is_later and row == cure.code else "")]
     op = cure.op or change.function
-    told = (_word(op), change.old, change.new)
+    seed = change.old.partition("=")[2].strip()
+    told = (seed if row == "wrong_seed" else _word(op), change.old, change.new)
     made = _finding(found, probes, outcomes, fault, cure.names, cure.names, told)
     line, text = _place(found, op, change.line)
     is_named = cure.code not in ("slip", "formula")

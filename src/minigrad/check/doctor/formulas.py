@@ -14,7 +14,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .rewriting import WORDS, Change, Edit, Function
+from .rewriting import Change, Edit, Function, asked_for
 
 # What an operand's gradient is multiplied by: x and y are the numbers of the operands, z is that of
 # the result, n an exponent.
@@ -53,25 +53,18 @@ class _Rule:
 
 def _rules(edits: Function) -> Iterator[_Rule]:
     incoming, out = edits.incoming(), edits.out
+    if not incoming and not edits.is_operation:
+        incoming, out = _passed_on(edits, edits.gradients)
     if edits.op in DERIVATIVES and edits.gradients and incoming:
         yield _Rule(edits.op, edits.gradients, incoming, out)
     for node in edits.nodes:
-        op = _asked_for(node.test) if isinstance(node, ast.If) else ""
+        op = asked_for(node.test) if isinstance(node, ast.If) else ""
         if op and isinstance(node, ast.If):
             inside = {id(n) for statement in node.body for n in ast.walk(statement)}
             mine = [k for k in edits.gradients if id(edits.nodes[k]) in inside]
             incoming, out = _passed_on(edits, mine)
             if mine and incoming:
                 yield _Rule(op, mine, incoming, out)
-
-
-def _asked_for(test: ast.expr) -> str:
-    """Name the operation that a branch is for: `if v._op == "*"`."""
-    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
-        return ""
-    asked = test.comparators[0]
-    is_text = isinstance(asked, ast.Constant) and isinstance(asked.value, str)
-    return WORDS.get(str(asked.value).lower(), "") if is_text else ""  # type: ignore[attr-defined]
 
 
 def _passed_on(edits: Function, places: list[int]) -> tuple[str, str]:

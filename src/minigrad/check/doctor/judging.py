@@ -53,6 +53,8 @@ def is_refusal(probe: Probe, outcome: Outcome) -> bool:
     """
     if probe.kind == "maybe" and outcome.get("in_pass"):
         return False
+    if outcome.get("error") == "RecursionError" and "pow" not in probe.script.ops:
+        return False  # 2 + a is made of 2 + a; a**b goes round between __pow__ and __rpow__
     return probe.kind in MAY_REFUSE and outcome.get("error", "NameError") not in CRASHES
 
 

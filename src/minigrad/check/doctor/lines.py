@@ -35,7 +35,8 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # "unordered name" (operands are made a set), "reads name" (a gradient of an operand is a factor),
 # "pops name", "queues name", "counts name" (it takes nodes from a list, from its front, and counts
 # something down), "branches name" (it compares with a text), "recurs name" (it calls a function of
-# its own name).
+# its own name), "calls name other", "seeds name" (a gradient is set to 1), "tests
+# name" (its rule compares).
 # "bases": there is a class above; "compares": == is not that of objects.
 Marks = dict[str, dict[str, int]]
 
@@ -157,7 +158,7 @@ class _Place:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.IfExp):
             self._put(marks, [f"discards {function}" for function in self.functions], node.lineno)
         elif isinstance(node, ast.For | ast.While):
-            self._put(marks, [f"loops {function}" for function in self.functions], node.lineno)
+            self._put(marks, [f"loops {name}" for name in self.functions[-1:]], node.lineno)
         elif isinstance(node, ast.Assign | ast.AugAssign):
             self._put(marks, self._hooks(node), node.lineno)
             self._put(marks, _alias(node) if not self.functions else [], node.lineno)
@@ -196,11 +197,9 @@ class _Place:
         )
         names = any(isinstance(p, ast.Name) and p.id in (*GRAD, "g", "upstream") for p in parts)
         kinds = ["in", "adds" if is_added else "sets", "chains" if reads or names else "alone"]
-        is_plain = isinstance(node.value, ast.Constant) or (
-            isinstance(node.value, ast.Call) and _ends_in(node.value.func, ("ones", "zeros"))
-        )
-        if isinstance(node, ast.Assign) and is_plain and not is_rule:
-            kinds = ["in"]  # a seed, or a gradient that is cleared
+        number = _constant(node.value)
+        if isinstance(node, ast.Assign) and number is not None and not is_rule:
+            kinds = ["in", "seeds"] if number else ["in"]  # or it is cleared
         found = [f"{kind} {function}" for function in self.functions for kind in kinds]
         found += [f"now {function}" for function in self.functions if len(self.functions) == 1]
         if not is_added and is_rule:
@@ -284,9 +283,17 @@ def _sets_two(node: ast.FunctionDef) -> bool:
     return len(owners) > 1
 
 
-def _ends_in(called: ast.expr, words: tuple[str, ...]) -> bool:
-    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return str(name).startswith(words)
+def _constant(value: ast.expr) -> float | None:
+    """Return what a gradient is set to, if that stands there: 1.0, np.float64(1), np.ones(1)."""
+    if isinstance(value, ast.Call):
+        called = value.func
+        name = str(called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", ""))
+        if name.startswith(("ones", "zeros")):
+            return float(name.startswith("ones"))
+        value = value.args[0] if value.args else value
+    number = value.value if isinstance(value, ast.Constant) else None
+    return float(number) if isinstance(number, int | float) else 0.0 if isinstance(
+        value, ast.Constant) else None  # fmt: skip
 
 
 def _more(node: ast.FunctionDef, cls: str) -> Iterator[str]:
@@ -310,6 +317,9 @@ def _more(node: ast.FunctionDef, cls: str) -> Iterator[str]:
             sides = [ast.unparse(side) for side in (part.left, part.right)]
             if any(f"{o}.{g}" in sides for o in operands for g in GRAD):
                 yield f"reads {node.name}"
+    rules = [p for p in ast.walk(node) if isinstance(p, ast.FunctionDef) and p is not node]
+    if any(isinstance(p, ast.Compare) for rule in rules for p in ast.walk(rule)):
+        yield f"tests {node.name}"
     last = node.body[-1]
     made = last.value if isinstance(last, ast.Return) else None
     is_made = isinstance(made, ast.Call) and ast.unparse(made.func) == cls
@@ -346,6 +356,8 @@ def _walks(node: ast.FunctionDef) -> list[str]:
             is_reverse = isinstance(called, ast.Attribute) and called.attr in ("reverse", "insert")
             if is_reverse or (isinstance(called, ast.Name) and called.id == "reversed"):
                 found.add(f"reverses {node.name}")
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            found |= {f"calls {node.name} {name}"} - {f"calls {node.name} {n}" for n in names}
             is_inner = isinstance(called, ast.Name) and called.id in names
             if is_inner and id(part) not in within and part.args:
                 first = part.args[0]
@@ -425,6 +437,10 @@ def _line(marks: dict[str, int], where: str, mark: str = "") -> int | None:
         return marks.get(where, min(sets, default=None))
     if where == "class":
         return marks.get(where)
+    if mark == "hides":  # in the constructor or in an operation
+        return min(
+            (line for name, line in marks.items() if name.startswith("hides ")), default=None
+        )
     functions = functions_of(where)
     called = [f"def {name}" for name in functions]
     found = next((name for name in marks if name in called), None)

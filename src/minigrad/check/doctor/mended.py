@@ -22,7 +22,11 @@ from .signatures import Signs
 
 # What is known by a name of its own, if it is the rule of an operation.
 FAMILIES = {"adds": "overwrite", "chains": "chain_forgotten", "operands": "no_operands"}
-PASSES = {"seeds": "missing_seed", "recurs": "goes_no_further", "switch": "not_passed_on"}
+PASSES = {
+    "seeds": "missing_seed", "seed": "wrong_seed", "recurs": "goes_no_further",
+    "switch": "not_passed_on", "marks": "visited_twice", "splits": "same_object",
+    "returns": "after_return",
+}  # fmt: skip
 EVERYWHERE = {
     "adds": "overwrite",
     "later": "forward_gradients",
@@ -33,7 +37,7 @@ FORMULAS = ("formula", "formulas", "line")
 # What one may be sure of even if a single probe shows it.
 SURE = (
     "adds", "hooks", "chains", "operands", "attribute", "seeds", "inside", "fresh", "reads",
-    "leaves", "outside", "recurs", "members", "later", *FORMULAS,
+    "leaves", "outside", "recurs", "members", "later", "marks", "splits", "returns", *FORMULAS,
 )  # fmt: skip
 # Probes that a change touches and does not mend, though it mends the like, as a part of those that
 # it mends: they can have another fault as well, but then most have not.
@@ -88,6 +92,9 @@ class Mended:
         kind = self.change.kind
         if kind in PASSES:
             return PASSES[kind]
+        if kind == "order" and not self.op and self.change.new.startswith("for "):
+            is_turned = "reversed(" in self.change.new
+            return "forward_order" if is_turned else "slip"
         if self.change.function in IDENTITY:
             return "value_hash"
         if self.change.everywhere:
@@ -171,7 +178,14 @@ def _judged(change: Change, probes: list[Probe], ill: Signs, unsteady: set[str])
             touched.append(probe)
     reasons: set[str] = set().union(*(_features(probe) for probe in healed))
     alike = sum(_features(probe) <= reasons for probe in touched)
-    proofs = [probe for probe in healed if ill[probe.name].values or _has_gradient(probe)]
+    kept = [_features(p) for p in probes if p.name not in ill and _has_gradient(p)]
+    proofs = [
+        probe
+        for probe in healed
+        if ill[probe.name].values
+        or _has_gradient(probe)
+        or any(_features(probe) <= features for features in kept)
+    ]
     if not proofs or alike > LUCK * len(healed):
         return None
     return Mended(change, [probe.name for probe in healed])
@@ -179,7 +193,7 @@ def _judged(change: Change, probes: list[Probe], ill: Signs, unsteady: set[str])
 
 def _has_gradient(probe: Probe) -> bool:
     """Whether right gradients mean anything: where all are 0, as in a / a, any cut of the graph
-    gives them."""
+    gives them, unless the like has gradients, and keeps them."""
     _, grad = expected(probe.script)
     return any(grad[name] for name in probe.script.leaves)
 

@@ -141,7 +141,7 @@ def _told(parts: list[Part]) -> dict[str, Any]:
     edit, (function, cls, _) = parts[0]
     return {
         "kind": edit.kind, "line": edit.line, "old": edit.old, "new": edit.new,
-        "function": function.name, "op": operation_in(function.name, cls),
+        "function": function.name, "op": edit.op or operation_in(function.name, cls),
         "everywhere": len(parts) > 1,
     }  # fmt: skip
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from ...core.names import brief
 from .catalogue import FAULTS, ORDERS
 from .evidence import Evidence
+from .exactly import exactly, is_equal, is_same
 from .judging import Sign, close
 from .probes import BY_NAME, PROBES, expected
 from .scripts import Probe
@@ -197,10 +198,15 @@ class _Recogniser:
         """Say at least which operation it is, where a single one is wrong by itself."""
         single = {n: self.probes[n].script.keys[0] for n in left
                   if len(self.probes[n].script.statements) == 1}  # fmt: skip
-        if not single or len({*single.values()}) > MANY:
-            return [Named("", [*left], [*left])]
-        groups = {key: [n for n, k in single.items() if k == key] for key in single.values()}
-        return [Named(f"rule:{key}", names, names) for key, names in groups.items()]
+        made = {n for n, key in single.items() if key == "sum" or self.evidence.is_made(key)}
+        for names in ([n for n in single if n not in made], [*single]):
+            keys = {single[n] for n in names}
+            rest = [n for n in left if not keys & {*self.probes[n].script.keys}]
+            if 0 < len(keys) <= MANY and (names[0] not in made or not rest):
+                groups = [(key, [n for n in names if single[n] == key]) for key in sorted(keys)]
+                found = [Named(f"rule:{key}", mine, mine) for key, mine in groups]
+                return found + ([Named("", rest, rest)] if rest else [])
+        return [Named("", [*left], [*left])]
 
     def _seedless(self) -> str:
         """Name a pass that leaves every result at 0, by what it does with one set by hand."""
@@ -219,17 +225,19 @@ class _Recogniser:
         if is_zero:
             return "empty_pass" if self._can_be("empty_pass") else "no_pass"
         theirs = self.known.get("no_pass", [{}])[0].get(by_hand[0])
-        return "no_pass" if theirs is not None and _equal(sign, theirs) else "missing_seed"
+        if theirs is not None and is_equal(sign, theirs):
+            return "no_pass"
+        return next((c for c in ("missing_seed", "hidden_pass") if self._can_be(c)), "")
 
     def alone(self) -> list[Named]:
-        codes = self._explain_everything() if self.ill else []
+        codes = exactly(self.signs, self.ill, self.probes, self.every, self.evidence, self._can_be)
         return [self._with_evidence(codes[0], [*self.ill], len(codes) > 1)] if codes else []
 
     def _with_evidence(self, code: str, names: list[str], has_rivals: bool = False) -> Named:
         """Find the probes in which the patient is wrong by the same numbers, or like this."""
         styles = self.known.get(code, [])
         pairs = [(name, theirs[name]) for theirs in styles for name in names if name in theirs]
-        equal = [name for name, sign in pairs if _equal(self.signs[name], sign)]
+        equal = [name for name, sign in pairs if is_equal(self.signs[name], sign)]
         alike = [name for name, sign in pairs if self.signs[name].looks_like(sign)]
         shown = list(dict.fromkeys(equal or alike or names))
         return Named(code, names, shown, has_rivals=has_rivals)
@@ -250,26 +258,6 @@ class _Recogniser:
                 return ""
             roots.add(brief(seed))
         return roots.pop() if len(roots) == 1 else ""
-
-    def _explain_everything(self) -> list[str]:
-        """Find the faults that fail in just this way, in the plainest style in which one does.
-
-        Behind the first, also those that the file speaks against: the numbers are theirs too.
-        """
-        for k in range(max(map(len, self.known.values()), default=0)):
-            codes = [
-                code
-                for code, theirs in self.every.items()
-                if k < len(theirs) and self._is_exact(theirs[k])
-            ]
-            if any(code in self.known for code in codes):
-                return sorted(codes, key=lambda code: code not in self.known)
-        return []
-
-    def _is_exact(self, theirs: Signs) -> bool:
-        common = [name for name in self.signs if name in theirs]
-        explained = all(name in theirs for name in self.ill)
-        return explained and all(_equal(self.signs[name], theirs[name]) for name in common)
 
     # ---- values ---------------------------------------------------------------------------------
 
@@ -311,7 +299,7 @@ class _Recogniser:
                     wrong
                     and all(n in wrong for n in names)
                     and all(
-                        n in self.ill and _same(theirs[n].values, self.signs[n].values)
+                        n in self.ill and is_same(theirs[n].values, self.signs[n].values)
                         for n in wrong
                     )
                 ):
@@ -354,7 +342,7 @@ class _Recogniser:
                 return True  # in a way of its own, so that nobody can tell
             if _op_of(named.what) in parts:
                 for theirs in self.known[named.what]:
-                    if all(n in theirs and _equal(self.signs[n], theirs[n]) for n in mine):
+                    if all(n in theirs and is_equal(self.signs[n], theirs[n]) for n in mine):
                         return True
         return False
 
@@ -396,7 +384,7 @@ class _Recogniser:
             if FAULTS[code].is_local
             and FAULTS[code].where == op
             and any(
-                all(n in theirs and _equal(self.signs[n], theirs[n]) for n in names)
+                all(n in theirs and is_equal(self.signs[n], theirs[n]) for n in names)
                 for theirs in styles
             )
         ]
@@ -457,7 +445,7 @@ class _Recogniser:
         ]
         hits = [name for name in failing if name in left]
         alike = [name for name in hits if theirs[name].looks_like(left[name])]
-        equal = [name for name in alike if _equal(theirs[name], left[name])]
+        equal = [name for name in alike if is_equal(theirs[name], left[name])]
         invented = [name for name in failing if signs[name].is_well]
         return len(hits), len(alike), len(equal), len(invented)
 
@@ -484,13 +472,3 @@ def _others(probe: Probe, op: str) -> set[str]:
 
 def _op_of(what: str) -> str:
     return FAULTS[what].where if what in FAULTS else ""
-
-
-def _equal(p: Sign, q: Sign) -> bool:
-    return p.looks_like(q) and _same(p.numbers, q.numbers)
-
-
-def _same(p: tuple[tuple[str, float], ...], q: tuple[tuple[str, float], ...]) -> bool:
-    return len(p) == len(q) and all(
-        m == n and close(x, y) for (m, x), (n, y) in zip(p, q, strict=True)
-    )

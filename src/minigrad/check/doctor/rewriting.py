@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .dialect import DATA, GRAD, NAMES, SPECIAL
+from .dialect import BACKWARD, DATA, GRAD, NAMES, SPECIAL
 
 LONGEST = 160  # characters of a line that is told
 OPERATION_OF = {name: op for op, names in NAMES.items() for name in names} | {
@@ -36,6 +36,7 @@ class Edit:
     before: ast.AST
     after: ast.AST | None
     function: ast.FunctionDef
+    op: str = ""  # the operation that the branch is for which is changed
 
     @property
     def old(self) -> str:
@@ -50,8 +51,21 @@ class Edit:
 
 def operation_in(function: str, owner: str) -> str:
     """Name the operation that a function is for, by itself or by the class around it."""
-    op = OPERATION_OF.get(function, "")
-    return op or (operation_of_class(owner) if "backward" in function or "grad" in function else "")
+    word = function.lower()
+    for part in ("backward", "backprop", "gradient", "grad"):
+        word = word.replace(part, "")
+    is_rule = word != function.lower()
+    named = OPERATION_OF.get(function, "") or (WORDS.get(word.strip("_"), "") if is_rule else "")
+    return named or operation_of_class(owner)
+
+
+def asked_for(test: ast.expr) -> str:
+    """Name the operation that a branch is for: `if v._op == "*"`."""
+    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
+        return ""
+    asked = test.comparators[0]
+    is_text = isinstance(asked, ast.Constant) and isinstance(asked.value, str)
+    return WORDS.get(str(asked.value).lower(), "") if is_text else ""  # type: ignore[attr-defined]
 
 
 def operation_of_class(name: str) -> str:
@@ -60,6 +74,11 @@ def operation_of_class(name: str) -> str:
     for ending in ENDINGS * 2:
         word = word.removesuffix(ending)
     return WORDS.get(word.strip("_"), "")
+
+
+def pass_in(words: dict[str, str]) -> str:
+    """Return the name of the pass itself, of how it is started: run, of Tape().run(v)."""
+    return words.get("backward", "").rpartition("(")[0].rpartition(".")[2]
 
 
 class Function:
@@ -91,6 +110,17 @@ class Function:
             places[id(n.value)] for n in self.nodes if isinstance(n, ast.Attribute)
         }
         self.gradients = [k for k, n in enumerate(self.nodes) if self.target(n) is not None]
+        self.is_pass = function.name in (*BACKWARD, pass_in(words))
+        self.branches = {
+            id(n): op
+            for node in self.nodes
+            if isinstance(node, ast.If) and (op := asked_for(node.test))
+            for statement in node.body
+            for n in ast.walk(statement)
+        }
+        self.given = {  # to the function around a node, if that is inside of this one
+            id(n): [a.arg for a in inner.args.args] for inner in self.inner for n in ast.walk(inner)
+        }
 
     # ---- what is known of the function ----------------------------------------------------------
 
@@ -138,7 +168,9 @@ class Function:
                 before = made[-1] if isinstance(made, list) and made else made  # type: ignore[assignment]
         ast.fix_missing_locations(copied)
         line = getattr(self.nodes[place], "lineno", self.function.lineno)
-        return Edit(kind, line, self.nodes[place], before, copied)
+        ops = {self.branches.get(id(self.nodes[k]), "") for k in changes}
+        op = ops.pop() if len(ops) == 1 else ""
+        return Edit(kind, line, self.nodes[place], before, copied, op)
 
 
 def _name(words: dict[str, str], what: str) -> str:

@@ -7,7 +7,9 @@ calls it in a process of its own for everybody else's.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
+import inspect
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -54,12 +56,38 @@ def _repeated(dialect: Dialect, probe: Probe, repeats: int) -> list[Outcome]:
 def _run(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Outcome:
     if not dialect.can(probe):
         return {"missing": True}
+    kept = [*_kept(dialect)]
     try:
         if alive is not None:
             return _first(dialect, probe, alive)
-        return ACTIONS[probe.kind](dialect, probe)
+        outcome = ACTIONS[probe.kind](dialect, probe)
     except Exception as error:
-        return _error(error, dialect)
+        outcome = _error(error, dialect)
+    if "error" in outcome:  # a tape that this pass has not come to the end of is not the next one's
+        for put_back in kept:
+            put_back()
+    return outcome
+
+
+def _kept(dialect: Dialect) -> Iterator[Callable[[], None]]:
+    """Remember what the file keeps from one pass to the next: yield functions that put it back.
+
+    That is in lists, dicts and sets of the module, of its classes, and of objects of these.
+    """
+    functions = (f for f in vars(dialect.cls).values() if inspect.isfunction(f))
+    space = next((f.__globals__ for f in functions), {})
+    home = dialect.cls.__module__
+    own = [x for x in space.values() if inspect.isclass(x) and x.__module__ == home]
+    objects = [x for x in space.values() if type(x) in own and hasattr(x, "__dict__")]
+    for names in [space, *map(vars, own), *map(vars, objects)]:
+        for name, thing in names.items():
+            if type(thing) in (list, dict, set) and not name.startswith("__"):
+                yield functools.partial(_put_back, thing, thing.copy())
+
+
+def _put_back(thing: Any, old: Any) -> None:
+    thing.clear()
+    (thing.extend if isinstance(thing, list) else thing.update)(old)
 
 
 def _error(error: Exception, dialect: Dialect) -> Outcome:

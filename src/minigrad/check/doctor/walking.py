@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .dialect import BACKWARD, CHILDREN, DATA, GRAD
 from .rewriting import Change, Edit, Function, copy_of
@@ -101,6 +101,7 @@ def walks(edits: Function, facts: Facts) -> Iterator[Edit | None]:
     for visit in edits.inner:
         yield from _gone_on(edits, visit)
     yield from _asked_by_itself(edits)
+    yield from _remembered(edits)
 
 
 # ---- what is kept ------------------------------------------------------------------------------
@@ -244,6 +245,35 @@ def _asked_by_itself(edits: Function) -> Iterator[Edit | None]:
             if isinstance(part, ast.Attribute) and part.attr == name
         ]
         yield edits.edit("members", dict.fromkeys(within, lambda n: n.value))  # type: ignore[attr-defined]
+
+
+def _remembered(edits: Function) -> Iterator[Edit | None]:
+    """Put a node that was looked for in a set into it, where nobody does."""
+    filled = {
+        ast.unparse(n.func.value)
+        for n in edits.nodes
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
+    }
+    for k, node in enumerate(edits.nodes):
+        test = node.test if isinstance(node, ast.If) else None
+        if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.In | ast.NotIn):
+            continue
+        book = test.comparators[0]
+        if not isinstance(book, ast.Name | ast.Attribute) or ast.unparse(book) in filled:
+            continue
+        line = ast.parse(f"{ast.unparse(book)}.add({ast.unparse(test.left)})").body[0]
+        is_inside = isinstance(test.ops[0], ast.NotIn)
+        change: Change = (
+            (lambda n, line=line: _begun_with(n, line))  # type: ignore[misc]
+            if is_inside else (lambda n, line=line: [n, line])  # type: ignore[misc]
+        )  # fmt: skip
+        edit = edits.edit("marks", {k: change})
+        yield replace(edit, after=line) if edit else None
+
+
+def _begun_with(node: ast.AST, line: ast.stmt) -> ast.AST:
+    node.body = [line, *node.body]  # type: ignore[attr-defined]
+    return node
 
 
 def _member(node: ast.AST) -> ast.AST | None:

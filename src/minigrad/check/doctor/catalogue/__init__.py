@@ -77,6 +77,20 @@ GENERAL = {
             (),
         ),
         Fault(
+            "surplus", "fault", "{0} has a line too many",
+            "Numbers that come from {0} are wrong.",
+            "Without this line, and with nothing else changed, they are right.",
+            "Leave out  {1}",
+            (),
+        ),
+        Fault(
+            "after_return", "fault", "lines behind a return never run",
+            "{0} is right by its value, and its gradient is not there.",
+            "A return ends the function at once; what stands behind it is never reached.",
+            "Put  {1}  before  {2}",
+            (),
+        ),
+        Fault(
             "slip_too", "fault", "{0} is wrong because of one line, too",
             "Numbers that come from {0} are wrong, even if the other lines are mended.",
             "With the lines of the other findings mended, and this line written otherwise, they "

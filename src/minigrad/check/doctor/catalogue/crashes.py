@@ -220,6 +220,14 @@ _row("none_inside", "something is None where a Value is meant",
      ("self.grad += out.data * out.grad  # exp", "self.left.grad += out.data * out.grad"),
      where="exp", mark="def",
      crash=("AttributeError", r"'NoneType' object has no attribute '(\w+)'.*"))
+_row("method_replaced", "a method of the class is replaced by a rule",
+     "An operation ends in AttributeError: attribute {0} is read-only.",
+     "With __slots__, out.{0} = … would hide the method {0}, and Python refuses that.",
+     "Keep the rule under a name of its own, out._backward, which is in __slots__ too.",
+     ("class Value:\n", "class Value:\n    __slots__ = (\"_backward\", \"_op\", \"_prev\", "
+      "\"data\", \"grad\", \"label\")\n\n"),
+     ("out._backward = _backward\n", "out.backward = _backward\n"),
+     where="add", mark="def", crash=("AttributeError", r".*attribute '(\w+)' is read-only"))
 _row("missing_attribute", "a node has no {1}",
      "An operation ends in AttributeError: '{0}' object has no attribute '{1}'.",
      "Something is used that not every node has: misspelt, or not set in the constructor.",

@@ -143,11 +143,11 @@ _row("empty_pass", "backward() does nothing",
      (SORT, "        pass\n"), where="backward")
 _row("hidden_pass", "an attribute hides the method backward()",
      "All gradients stay as they are.",
-     "self.backward = … in __init__ gives every Value an attribute of that name, which wins over "
-     "the method.",
-     "Call the rule otherwise: self._backward = lambda: None.",
+     "self.backward = … or out.backward = … gives a Value an attribute of that name, which wins "
+     "over the method.",
+     "Call the rule otherwise: self._backward = lambda: None, and out._backward = _backward.",
      ("        self._backward = lambda: None\n", "        self.backward = lambda: None\n"),
-     where="init")
+     where="init", mark="hides")
 _row("nothing_runs", "backward() runs no rule",
      "The result's gradient is 1, and all others are 0.",
      "No _backward is called: the loop is missing, or the brackets are (v._backward alone calls "

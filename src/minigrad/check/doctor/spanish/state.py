@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 SPANISH = {
+    "a method of the class is replaced by a rule": "una regla sustituye un método de la clase",
+    "An operation ends in AttributeError: attribute {0} is read-only.": (
+        "Una operación acaba en AttributeError: attribute {0} is read-only."
+    ),
+    "With __slots__, out.{0} = … would hide the method {0}, and Python refuses that.": (
+        "Con __slots__, out.{0} = … ocultaría el método {0}, y Python no lo permite."
+    ),
+    "Keep the rule under a name of its own, out._backward, which is in __slots__ too.": (
+        "Guarda la regla con un nombre propio, out._backward, que también esté en __slots__."
+    ),
     "isinstance does not get a thing and a class": "isinstance no recibe una cosa y una clase",
     "An operation ends in TypeError: isinstance expected 2 arguments, got {0}.": (
         "Una operación acaba en TypeError: isinstance expected 2 arguments, got {0}."

@@ -192,14 +192,27 @@ SPANISH = {
         "Borra primero y luego pon self.grad = 1.0: la derivada de algo respecto a sí mismo."
     ),
     "an attribute hides the method backward()": "un atributo oculta el método backward()",
-    "self.backward = … in __init__ gives every Value an attribute of that name, which wins over "
-    "the method.": (
-        "self.backward = … en __init__ da a cada Value un atributo con ese nombre, que gana al "
-        "método."
+    "self.backward = … or out.backward = … gives a Value an attribute of that name, which wins "
+    "over the method.": (
+        "self.backward = … o out.backward = … da a un Value un atributo con ese nombre, que gana "
+        "al método."
     ),
-    "Call the rule otherwise: self._backward = lambda: None.": (
-        "Llama a la regla de otro modo: self._backward = lambda: None."
+    "Call the rule otherwise: self._backward = lambda: None, and out._backward = _backward.": (
+        "Llama a la regla de otro modo: self._backward = lambda: None, y out._backward = _backward."
     ),
+    "{0} has a line too many": "a {0} le sobra una línea",
+    "Without this line, and with nothing else changed, they are right.": (
+        "Sin esta línea, y sin cambiar nada más, son correctos."
+    ),
+    "Leave out  {1}": "Omite  {1}",
+    "lines behind a return never run": "las líneas detrás de un return nunca se ejecutan",
+    "{0} is right by its value, and its gradient is not there.": (
+        "El valor de {0} es correcto, y su gradiente no está."
+    ),
+    "A return ends the function at once; what stands behind it is never reached.": (
+        "Un return termina la función en el acto; a lo que está detrás no se llega nunca."
+    ),
+    "Put  {1}  before  {2}": "Pon  {1}  delante de  {2}",
     "backward() does nothing": "backward() no hace nada",
     "All gradients stay as they are.": "Todos los gradientes se quedan como están.",
     "There is nothing in it yet: it sets no gradient and runs no rule.": (
