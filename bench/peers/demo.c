@@ -8,8 +8,8 @@ typedef struct {
     double first[HIDDEN][IN + 1], second[HIDDEN][HIDDEN + 1], third[HIDDEN + 1];
 } Network;
 
-double demo_step(const double *parameters, const double *points, const double *labels, long count,
-                 double alpha, double *gradient)
+double demo_step(const double *restrict parameters, const double *restrict points,
+                 const double *restrict labels, long count, double alpha, double *restrict gradient)
 {
     const Network *w = (const Network *)parameters;
     Network *g = (Network *)gradient;

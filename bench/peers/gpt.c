@@ -70,7 +70,8 @@ static inline void softmax(int count, double *x)
         x[i] /= total;
 }
 
-double gpt_step(const double *parameters, const int *tokens, long count, double *gradient)
+double gpt_step(const double *restrict parameters, const int *restrict tokens, long count,
+                double *restrict gradient)
 {
     const Gpt *w = (const Gpt *)parameters;
     Gpt *g = (Gpt *)gradient;
@@ -174,8 +175,9 @@ double gpt_step(const double *parameters, const int *tokens, long count, double 
     return loss / count;
 }
 
-static void adam(double *x, const double *g, double *m, double *v, long count, double lr, double beta1,
-          double beta2, double eps, long steps)
+static void adam(double *restrict x, const double *restrict g, double *restrict m,
+                 double *restrict v, long count, double lr, double beta1, double beta2, double eps,
+                 long steps)
 {
     const double rate = lr / (1.0 - pow(beta1, steps)), scale = 1.0 / sqrt(1.0 - pow(beta2, steps));
     for (long i = 0; i < count; i++) {

@@ -9,8 +9,9 @@
 /* In the order of hidden.CODES; the last three have a constant on the right. */
 enum { ADD, SUB, MUL, TANH, SIN, COS, SCALE, SHIFT, DIV, EXP, LOG, RELU, NEG, PLUS, TIMES, POW };
 
-double tape_step(const double *inputs, long n_inputs, const int *rows, long n_rows, const int *ends,
-                 long n_ends, double *x, double *d, double *gradient, long n_parameters)
+double tape_step(const double *restrict inputs, long n_inputs, const int *restrict rows, long n_rows,
+                 const int *restrict ends, long n_ends, double *restrict x, double *restrict d,
+                 double *restrict gradient, long n_parameters)
 {
     double total = 0.0;
 
