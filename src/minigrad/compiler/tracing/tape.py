@@ -63,6 +63,16 @@ def zeros(count: int) -> array[int]:
     return _zero * count
 
 
+def _longer(table: array[int], count: int, size: int) -> array[int]:
+    """Return an array of this size that begins with the first `count` numbers of another.
+
+    No array but the new one is written: memory that is new costs more than what is put there.
+    """
+    found = zeros(size)
+    found[:count] = table[:count]
+    return found
+
+
 def check_length(count: int) -> None:
     """Refuse a trace whose entries or operands could not be counted."""
     if count > _MOST:
@@ -92,10 +102,10 @@ class Entries:
         needed = self.count + count
         check_length(needed)
         if needed > len(self.code):
-            extra = bytes(4 * max(needed - len(self.code), len(self.code)))
-            self.code = self.code + array("i", extra)
-            self.first = self.first + array("i", extra)
-            self.second = self.second + array("i", extra)
+            size = needed + needed // 4  # `canonical` adds some
+            self.code = _longer(self.code, self.count, size)
+            self.first = _longer(self.first, self.count, size)
+            self.second = _longer(self.second, self.count, size)
             self._look()
 
     def _look(self) -> None:
