@@ -1,5 +1,6 @@
 """What no row of the catalogue explains is explained by the change of the file that mends it."""
 
+import ast
 import json
 
 import pytest
@@ -8,6 +9,7 @@ from minigrad.check import diagnose, diagnose_here
 from minigrad.check.doctor.answers import read_changes
 from minigrad.check.doctor.mended import Tried
 from minigrad.check.doctor.probes import BY_NAME
+from minigrad.check.doctor.rewriting import copy_of
 from minigrad.check.doctor.signatures import source
 
 CLOSURE = source("closure")
@@ -283,3 +285,14 @@ def test_a_right_zero_proves_nothing():
     # a / a has gradient 0, which any cut of the graph gives: such a change is not told.
     text = CLOSURE.replace("other.grad += -self.data", "other.grad = -self.data")
     assert [code for code, _ in found(text)] == ["overwrite_div"]
+
+
+def test_what_others_hang_on_the_parts_of_a_tree_is_not_copied():
+    tree = ast.parse("a < b").body[0].value
+    tree.ops[0].parent = tree  # as IPython does, on parts that all trees share
+    try:
+        copied = copy_of(tree)
+    finally:
+        del tree.ops[0].parent
+    assert ast.unparse(copied) == "a < b"
+    assert not hasattr(copied.ops[0], "parent")

@@ -246,6 +246,8 @@ def structure(path):
 
 def code_of(fence):
     """The program of a fence without comments and texts, which are translated, too."""
+    if fence.language == "console":  # what is printed may be wrapped elsewhere
+        return re.findall(r"^\$ (.*?)(?: --lang e[ns])?$", fence.text, re.MULTILINE)
     if fence.language not in ("python", "pycon", "{try}"):
         return "" if fence.language in ("text", "diff") else len(fence.text.splitlines())
     lines = re.sub(r', lang="es"|(?<=\()"es"', "", fence.text).splitlines()

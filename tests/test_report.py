@@ -12,6 +12,7 @@ import pytest
 from sound_engines import HEALTHY, source
 from typer.testing import CliRunner
 
+from minigrad.check import diagnose_here
 from minigrad.check.doctor import signatures
 from minigrad.check.doctor.answers import examine_here
 from minigrad.check.doctor.catalogue import CATALOGUE, FAULTS, GENERAL
@@ -225,3 +226,12 @@ def test_a_file_that_does_not_load_to_its_end_in_spanish():
     text = f"names = open('names.txt')\n{source('closure')}"
     lines = report("engine", examine_here(text)).text("es").split("\n")
     assert any(line.startswith("omitido: línea 1 (FileNotFoundError") for line in lines)
+
+
+def test_why_nothing_was_examined_keeps_to_the_width():
+    told = diagnose_here("class Value:\n    def __init__(self, data):\n        self.data = data\n")
+    assert told.problem
+    for lang in ("en", "es"):
+        lines = told.text(lang, width=40).splitlines()
+        assert len(lines) >= 3
+        assert max(map(len, lines)) <= 40

@@ -19,7 +19,7 @@ from .scripts import SPELLING, Script
 from .wording import Said, named, of_loading, said, translated
 
 VERSION = 2  # of the JSON
-WIDTH = 96  # columns, where nobody says how wide the terminal is
+WIDTH = 80  # columns, where nobody says how wide the terminal is: as most are
 NARROWEST = 40
 LINE = 200  # columns of a line of the stranger's file; wrapping a line without end would take long
 
@@ -158,10 +158,14 @@ class Report:
             how = "Could not examine it to the end: {0}." if self.probes else (
                 "Could not examine it: {0}."
             )  # fmt: skip
-            found.append(Line("text", said(how, of_loading(self.problem, lang)).worded(lang)))
+            told = said(how, of_loading(self.problem, lang)).worded(lang)
+            for one in told.splitlines():  # a path in it stays whole, to be copied
+                parts = textwrap.wrap(one, width, break_on_hyphens=False, break_long_words=False)
+                found += [Line("text", part) for part in parts]
         for finding in self.faults:
             found += [Line("text", ""), *self._told(finding, lang, verbose, width)]
         others = [*self.limits, *self.notes]
+        column = max(len(translated(kind, lang)) for kind in ("limit", "note")) + 2
         if others and not verbose:
             found.append(Line("text", ""))
         for finding in others:
@@ -170,8 +174,8 @@ class Report:
             else:
                 name = finding.worded("name", lang, self.words)
                 kind = translated(finding.kind, lang)
-                told = textwrap.wrap(f"{kind:<7}{name}  [{finding.code}]", width)
-                found += [Line(finding.kind, line) for line in told]
+                told = f"{kind:<{column}}{name}  [{finding.code}]"
+                found += [Line(finding.kind, line) for line in textwrap.wrap(told, width)]
         return found
 
     def heading(self, lang: str = "en") -> str:

@@ -182,8 +182,10 @@ def _name(words: dict[str, str], what: str) -> str:
 def copy_of(node: T) -> T:
     """Copy a tree; what has no parts, such as Load and Add, stays shared, as the parser has it."""
     made = type(node).__new__(type(node))
+    known = {*node._fields, *node._attributes}  # others hang on more: IPython, a way to the parent
     for name, value in vars(node).items():
-        setattr(made, name, _copied_part(value))
+        if name in known:
+            setattr(made, name, _copied_part(value))
     return made
 
 
