@@ -158,6 +158,16 @@ def test_cells_are_wide_enough_for_every_right_number():
     assert [unit["columns"] for unit in play["units"]] == [*grads]
 
 
+@pytest.mark.parametrize("fold", [False, True])
+def test_inputs_and_outputs_of_a_network_have_names(fold):
+    root = nn.MLP(2, [1, 1], seed=1)([0.5, Value(2.0)]) * 3.0
+    units = view.player_payload(root, fold=fold)["play"]["units"]
+    named = {unit["name"]: unit["labelled"] for unit in units}
+    for name in ("x0", "x1", "layer0.neuron0.w1", "layer0.neuron0", "out"):
+        assert named[name]
+    assert not named["+"]
+
+
 def test_paths_of_each_unit():
     a = frames(diamond())["units"][0]
     assert (a["name"], a["grad"], a["count"]) == ("a", "4", "2")

@@ -310,6 +310,17 @@ def test_layers_and_neurons_are_boxes_in_boxes():
     assert sum(unit.count for unit in everything) == len(topological_order(root))
 
 
+@pytest.mark.parametrize("points", [1, 40])
+def test_inputs_and_outputs_of_a_network_have_their_names_in_pictures(points):
+    model = nn.MLP(2, [2, 1], seed=1)
+    root = sum((model([0.1 * k + 0.5, Value(2.0)]) - 1.0) ** 2 for k in range(points))
+    scene = scene_of(root, open=["neuron0", "layer0", "MLP"] if points > 1 else ())
+    named = [unit.label for unit in scene.everything() if unit.label and not unit.box]
+    assert named.count("x0") == 2  # a number, which each neuron has its own leaf for
+    assert {"x0", "x1", "w0", "w1", "b", "neuron0", "out"} <= set(named)
+    assert "neuron0 = ReLU" in view.to_text(root, fold=False, limit=None)
+
+
 @given(st.integers(0, 10**6), st.booleans())
 @settings(max_examples=30)
 def test_folded_counts_are_of_distinct_nodes_and_arrows_are_edges(seed, is_open):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -85,14 +85,18 @@ def scope_paths(order: Sequence[Any]) -> dict[int, tuple[Scope, ...]]:
     return paths
 
 
-def call_names(order: Sequence[Any]) -> dict[int, str]:
+def call_names(
+    order: Sequence[Any], paths: Mapping[int, tuple[Scope, ...]] | None = None
+) -> dict[int, str]:
     """Name what modules were given and what they returned, where it has no label, by `id`.
 
     Inputs of a network are `x0`, `x1`, …, numbers too. What a call returned has its name, as in
     `neuron2`, or is `out` if the call is in no other and returned one Value.
     """
-    paths = scope_paths(order)
     returned = Counter(call for node in order for call in _calls_of(node))
+    if not returned:
+        return {}
+    paths = scope_paths(order) if paths is None else paths
     products: dict[Scope, list[Any]] = defaultdict(list)
     names: dict[int, str] = {}
     for node in order:

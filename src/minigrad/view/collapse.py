@@ -24,6 +24,7 @@ from typing import Any
 from ..core.graph import operands_of
 from ..core.names import last_part
 from ..core.ops import OPS, TABLE
+from ..core.scopes import call_names
 from .scene import Span, Unit
 
 ORDERED = 3  # operands; of more than that nobody asks which is which
@@ -42,10 +43,11 @@ class Kinds:
     members: list[list[Any]]  # the nodes of each kind
     results: list[list[Any]]  # those whose numbers are its own: a run's last ones
     operands: list[list[tuple[int, int]]]  # of each kind: another one, and at which position
+    names: Mapping[int, str]  # of what has no label; see scopes.call_names
 
     def unit(self, k: int) -> Unit:
         """Make the unit that stands for a kind."""
-        return unit_of(self.results[k], len(self.members[k]))
+        return unit_of(self.results[k], len(self.members[k]), names=self.names)
 
 
 class _Runs:
@@ -95,6 +97,7 @@ def kinds_of(order: list[Any], paths: Paths, *, is_coarse: bool = False) -> Kind
         [[node for h in alike[number] for node in graph.members[id(h)]] for number in numbers],
         [alike[number] for number in numbers],
         [list(found) for found in operands],
+        call_names(order, paths),
     )
 
 
@@ -207,10 +210,13 @@ def _is_term(node: Any) -> bool:
     return bool(operands) and not is_product and node._code not in EXPONENTIALS
 
 
-def unit_of(results: list[Any], number: int = 1, hidden: int = 0) -> Unit:
+def unit_of(
+    results: list[Any], number: int = 1, hidden: int = 0, *, names: Mapping[int, str]
+) -> Unit:
     """Make the unit that stands for so many nodes and shows the numbers of some, or of one."""
     first = results[0]
-    labels = list(dict.fromkeys(str(last_part(node.label)) for node in results if node.label))
+    called = (str(last_part(node.label)) or names.get(id(node), "") for node in results)
+    labels = [*filter(None, dict.fromkeys(called))]
     return Unit(
         label=labels[0] + (" …" if len(labels) > 1 else "") if labels else "",
         op=str(first._op),

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.graph import operands_of, topological_order
 from ..core.names import plural, short_name
-from ..core.scopes import scope_paths
+from ..core.scopes import call_names, scope_paths
 from ..core.strict import is_stale
 from .boxes import Box
 from .collapse import kinds_of, unit_of
@@ -165,7 +165,10 @@ def _stale(order: list[Any]) -> str:
 def _scene(order: list[Any], drawn: Callable[[Any], list[tuple[int, Any]]]) -> Scene:
     """Draw these nodes; `drawn` gives the operands of one that have arrows, and their positions."""
     place = {id(node): k for k, node in enumerate(order)}
-    units = [unit_of([node], 1, len(operands_of(node)) - len(drawn(node))) for node in order]
+    names = call_names(order)
+    units = [
+        unit_of([node], 1, len(operands_of(node)) - len(drawn(node)), names=names) for node in order
+    ]
     arrows = [
         Arrow(place[id(operand)], k, position)
         for k, node in enumerate(order)

@@ -23,14 +23,14 @@ from typing import Any
 from ...calculus.paths import explain_all
 from ...calculus.replay import Replay, replays
 from ...calculus.steps import Forward, Step, steps
-from ...core.names import brief, readable, short, short_name
+from ...core.names import brief, cut, readable, short
 from ...core.strict import is_stale
 from ..boxes import Box, Part
 from ..collapse import span_of
 from ..folding import Folding, Level
 from ..scene import Unit
 from ..svg import COLUMN
-from .frames import TOP, Play, paths_told
+from .frames import TOP, Play, called, paths_told
 
 CHECKED = 500  # nodes; of more than that nobody recomputes the numbers by eye
 BROKEN = 500  # nodes; every fault is a pass of its own, and a page has them all: a megabyte
@@ -117,7 +117,7 @@ class _Numbered:
         if is_box and self.titles[unit.label] > 1 and part.parent.title:
             name = f"{part.parent.title}.{name}"  # the neuron0 of which layer?
         told: dict[str, Any] = {
-            "name": short_name(nodes[0]) if is_one else short(name),
+            "name": cut(called(nodes[0], unit)) if is_one else short(name),
             "labelled": is_box or bool(unit.label),
             "level": level,
             "nodes": unit.count,

@@ -11,7 +11,7 @@ Start at `play_of`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ...calculus.faults import ROWS
@@ -19,9 +19,9 @@ from ...calculus.paths import Explanation, Term, explain_all
 from ...calculus.replay import Replay, is_off, replays
 from ...calculus.steps import Forward, Step, aside, forward_steps, links, steps
 from ...core.graph import topological_order
-from ...core.names import brief, name_of, plural, short_name
+from ...core.names import brief, cut, name_of, plural, readable, short
 from ...core.strict import is_stale
-from ..scene import Scene
+from ..scene import Scene, Unit
 from ..svg import COLUMN
 
 TOP = 6  # paths listed for a variable, each in a colour of its own
@@ -44,7 +44,10 @@ def play_of(
     arrows = _Arrows(order, scene)
     sound = steps(root)
     explanations = explain_all(root, TOP)
-    units = [_unit(node, found, arrows) for node, found in zip(order, explanations, strict=True)]
+    units = [
+        _unit(node, unit, found, arrows)
+        for node, unit, found in zip(order, scene.units, explanations, strict=True)
+    ]
     forward = [_forward(step, arrows) for step in forward_steps(root)]
     runs: list[dict[str, Any]] = [{"name": "", "rows": [_backward(s, arrows) for s in sound]}]
     runs += _broken_runs(root, sound, arrows, faults)
@@ -139,18 +142,24 @@ class _Arrows:
         return [self.of(node, operand, position) for operand, node, position in ways]
 
 
-def _unit(node: Any, explanation: Explanation, arrows: _Arrows) -> dict[str, Any]:
-    name, short = name_of(node), short_name(node)
+def called(node: Any, unit: Unit, show: Callable[[Any], str] = short) -> str:
+    """Call a node as its unit does, or by a longer name that ends so: layer0.neuron2."""
+    name = name_of(node, show)
+    return name if node.label or name.endswith(unit.label) else show(unit.label)
+
+
+def _unit(node: Any, drawn: Unit, explanation: Explanation, arrows: _Arrows) -> dict[str, Any]:
+    name, brief_name = called(node, drawn, readable), cut(called(node, drawn))
     unit = {
         "name": name,
-        "labelled": bool(node.label),
+        "labelled": bool(drawn.label),
         "data": "" if node._operands else brief(node.data),  # at the start
         "grad": brief(explanation.gradient),
         **paths_told(explanation),
         "terms": [[brief(term.product), arrows.along(term)] for term in explanation.terms],
     }
-    if short != name:
-        unit["short"] = short
+    if brief_name != name:
+        unit["short"] = brief_name
     if node._is_custom:
         unit["byHand"] = True
     if is_stale(node):
