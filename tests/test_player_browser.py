@@ -1144,6 +1144,7 @@ def test_a_folded_page_in_the_dark_on_a_phone(window):
     assert first["y"] + first["height"] <= second["y"]  # from top to bottom
     # What does not fit beside each other stays closed, and nothing is cut at the side.
     assert "MLP.layer0.neuron0" not in boxes
+    assert "Enter" not in page.locator("main").inner_text()  # nor any other key
     assert page.locator("svg.mg").bounding_box()["width"] <= 390
 
 
