@@ -272,6 +272,16 @@ def test_ctrl_c_keeps_what_was_learned(compiled, capsys, monkeypatch):
     assert "interrupted" in repr(history)
 
 
+def test_a_long_training_that_is_ended_early_was_looked_at(monkeypatch):
+    def interrupted(bar, done, text):
+        if done == 40:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting._Quiet, "update", interrupted)
+    history = minigrad.fit(network(), XS, YS, steps=10**9, compiled=False, progress=False)
+    assert list(history.accuracies) == [0, 1, 2, 4, 8, 16, 32]
+
+
 def test_interrupted_at_once_there_is_still_a_history(monkeypatch):
     def never(*_):
         raise KeyboardInterrupt

@@ -52,7 +52,9 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "sgd": partial(SGD, lr=0.1, momentum=0.9),
 }
 FEWEST = 20  # steps for which to compile: a trace takes as long as three to twenty steps without
-LOOKS = 50  # at the accuracy, evenly spaced: more would show nothing that fewer do not
+# Looks at the accuracy, evenly spaced: more would show nothing that fewer do not. Others after 1,
+# 2, 4, 8, … steps are for who asks for a million steps and ends it by Ctrl-C.
+LOOKS = 50
 LOOKED_AT = 200  # examples at most, for each look but the last, which costs little that way
 
 Loss = Callable[[list[Any], list[Any]], Any]
@@ -207,8 +209,9 @@ def _go_on(task: _Task, way: _Way, history: History, bar: Bar) -> None:
     """Take the other steps, as long as there is a loss."""
     every = max(1, task.steps // LOOKS)
     while history.steps < task.steps and not history.stopped:
-        if task.judge is not None and history.steps % every == 0:
-            history.accuracies[history.steps] = _accuracy(task, way.output)
+        done = history.steps
+        if task.judge is not None and (done % every == 0 or done & (done - 1) == 0):
+            history.accuracies[done] = _accuracy(task, way.output)
         _note(way.step(*task.drawn()), history, bar)
 
 
