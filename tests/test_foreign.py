@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import minigrad_engine
 from minigrad.core.foreign import DISTRIBUTION, foreign_package
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +37,7 @@ def alone(tmp_path, monkeypatch):
 def test_the_distribution_has_the_name_that_is_free():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == DISTRIBUTION == "minigrad-engine"
-    assert project["scripts"] == {"minigrad": "minigrad.cli:main"}
+    assert project["scripts"] == {"minigrad": "minigrad_engine:main"}
 
 
 def test_ours_is_no_stranger(alone):
@@ -70,6 +71,39 @@ def test_the_command_says_so_and_goes_on(tmp_path):
     assert done.stderr.startswith("minigrad: the distribution minigrad 0.0.6, which is installed")
     assert done.stderr.count("\n") == 1
     assert json.loads(done.stdout)["value"] == 9.0
+
+
+def test_the_command_of_a_clone_says_what_is_found_in_its_place(tmp_path):
+    install(tmp_path, "minigrad", "0.0.6")
+    (tmp_path / "minigrad").mkdir()
+    (tmp_path / "minigrad" / "__init__.py").write_text("from . import engine\n", encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), str(ROOT / "src"), *sys.path])
+    command = [sys.executable, "-c", "from minigrad_engine import main; main()", "info"]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("minigrad: the distribution minigrad 0.0.6, which is installed")
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_it_the_command_is_the_command_line(monkeypatch):
+    called = []
+    monkeypatch.setattr("minigrad.cli.main", lambda: called.append("main"))
+    minigrad_engine.main()
+    assert called == ["main"]
+
+
+def test_another_error_of_an_import_is_not_explained_away(alone, monkeypatch):
+    install(alone, "minigrad-engine", "0.2.0", OURS)
+    monkeypatch.setitem(sys.modules, "minigrad.cli", None)
+    with pytest.raises(ImportError):
+        minigrad_engine.main()
 
 
 def test_nobody_is_told_to_install_the_other_one():

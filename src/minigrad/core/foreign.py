@@ -2,7 +2,8 @@
 
 This project is installed as `minigrad-engine` and imported as `minigrad`. A distribution that is
 called `minigrad` has files in the very same folder, so that what is imported depends on which of
-the two was installed last.
+the two was installed last; beside an editable install, it is the other one. So this file imports
+nothing of ours: `minigrad_engine.py` runs it where the rest cannot be found.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from importlib import metadata
 
 DISTRIBUTION = "minigrad-engine"
-_COMMAND = "minigrad.cli:main"  # ours has it, and had it when it was still called `minigrad`
+_COMMAND = "minigrad.cli:main"  # ours had it when it was still called `minigrad`
 
 
 def foreign_package() -> str | None:
@@ -23,6 +24,6 @@ def foreign_package() -> str | None:
         return None
     return (
         f"the distribution minigrad {found.version}, which is installed here as well, is somebody "
-        "else's and has its files in the same folder: python -m pip uninstall minigrad, then "
+        "else's and stands in the way of this one: python -m pip uninstall minigrad, then "
         f"install {DISTRIBUTION} again."
     )
