@@ -719,8 +719,8 @@ def foreign_page(*elements, rest=""):
     )
 
 
-def test_styles_of_a_page_stay_outside_and_its_theme_comes_in(window):
-    one = view.player_element(diamond(), id="one")
+def test_styles_of_a_page_stay_outside_and_its_theme_and_language_come_in(window):
+    one = f'<div lang="es-MX">{view.player_element(diamond(), id="one")}</div>'
     page = window(foreign_page(one, view.player_element(neuron(), id="two", theme="light")))
     fills = [
         "e => getComputedStyle(e).fill",
@@ -734,6 +734,8 @@ def test_styles_of_a_page_stay_outside_and_its_theme_comes_in(window):
     page.page.evaluate("document.documentElement.dataset.theme = 'light'")
     page.page.wait_for_selector("#one >> main[data-theme=light]")
     assert paper.nth(0).evaluate(fills[0]) == "rgb(255, 255, 255)"
+    spoken = page.page.locator('[data-player="title"]').all_text_contents()
+    assert spoken == ["Las hojas ya tienen sus números.", "The leaves have their numbers."]
 
 
 def test_mount_update_and_destroy(window):

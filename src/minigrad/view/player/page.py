@@ -189,7 +189,7 @@ def element_of(shown: Shown, options: Options, **attributes: str | bool) -> str:
         **attributes,
         "start": str(start),
         "fault": options.get("fault", ""),
-        "lang": options.get("lang", "en"),
+        "lang": options.get("lang", ""),
         "data-theme": "" if theme == "auto" else theme,
         "compact": options.get("compact", False),
     }
