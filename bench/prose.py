@@ -65,6 +65,12 @@ def number_of(figures: dict[str, Any], case: str, row: str, key: str = "min") ->
     return number / UNITS["ns"] if is_eager else number
 
 
+MACHINES = {
+    "a virtual machine with two x86-64 cores": "una máquina virtual con dos núcleos x86-64",
+    " cores": " núcleos",
+}
+
+
 def said(number: float, lang: str = "en") -> str:
     """Return a count as it is, and what was measured with as many digits as mean something."""
     if isinstance(number, int) or not number:
@@ -77,4 +83,6 @@ def said(number: float, lang: str = "en") -> str:
 
 def in_language(machine: str, lang: str) -> str:
     """Return what bench/setting.py says of a machine; the rest are names."""
-    return machine.replace(" cores", " núcleos") if lang == "es" else machine
+    for english, spanish in MACHINES.items() if lang == "es" else ():
+        machine = machine.replace(english, spanish)
+    return machine

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -67,3 +69,12 @@ def test_a_line_does_not_begin_with_a_figure():
 def test_what_nobody_measured_is_refused(place):
     with pytest.raises(ValueError, match="no figure for"):
         prose.filled(f"a <!-- ={place} -->1<!-- = -->", FILES)
+
+
+@pytest.mark.parametrize("name", ["compiled", "eager"])
+def test_the_machines_of_the_site_are_told_in_spanish(name):
+    folder = Path(__file__).parent.parent / "docs"
+    machine = json.loads((folder / f"{name}.json").read_text("utf-8"))["machine"]
+    told = prose.in_language(machine, "es")
+    assert "núcleos" in told
+    assert not re.search(r"\b(a|with|two|machine|cores)\b", told)
