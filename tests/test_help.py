@@ -58,6 +58,14 @@ def test_help_tells_value_derivative_and_domain(op):
         assert re.fullmatch(r"Return .+\. Derivative: .+\. Domain: .+\.", op.told())
 
 
+def test_functions_of_a_list_are_told_too():
+    for name in ("mean", "sum", "dot", "logsumexp", "softmax", "log_softmax", "take", "where"):
+        assert inspect.getdoc(getattr(minigrad, name))
+    for name in ("mean", "logsumexp", "softmax", "log_softmax"):
+        told = " ".join(inspect.getdoc(getattr(minigrad, name)).split())
+        assert re.fullmatch(r"Return .+\. Derivatives?.*: .+\. Domain: any xs.*", told)
+
+
 def test_every_method_of_the_table_is_told():
     methods = {name for name in OPS if callable(getattr(Value, name, None))}
     assert methods == {op.name for op in TOLD}
@@ -74,8 +82,13 @@ def test_dir_shows_what_there_is_and_no_helper():
     assert listed == sorted(listed)
 
 
-@pytest.mark.parametrize("module", [minigrad.nn, minigrad.optim, minigrad.loss])
-def test_dir_of_a_module_shows_what_it_offers(module):
+ROOMS = "nn optim loss view check lab datasets distributed plot".split()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_dir_of_a_module_shows_what_it_offers(room):
+    module = getattr(minigrad, room)
+    assert room in dir(minigrad)
     assert dir(module) == sorted(module.__all__)
     assert all(hasattr(module, name) for name in dir(module))
 

@@ -46,7 +46,8 @@ from .view import draw_dot, play, save, to_html, trace
 # What the compiler offers; it loads NumPy, so it is loaded itself when one of these is first asked
 # for. Not in __all__: a star import would load it, and `compile` would hide the built-in one.
 _COMPILER = ("compile", "padded", "to_jax", "to_torch", "train_step", "vmap")
-_MODULES = ("distributed", "plot")  # that few want, so that they too are loaded when asked for
+# That few want, so that they too are loaded when asked for.
+_MODULES = ("datasets", "distributed", "playground", "plot")
 
 
 def __dir__() -> list[str]:

@@ -16,6 +16,11 @@ from pathlib import Path
 
 __all__ = ["POINTS", "circles", "moons", "names", "spiral", "xor"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion is to show
+
+
 Points = tuple[list[list[float]], list[int]]
 
 

@@ -25,6 +25,11 @@ from typing import Any
 
 __all__ = ["initialize", "is_first", "local_rows", "mesh", "processes", "rank"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion is to show
+
+
 COORDINATOR = "MINIGRAD_COORDINATOR"
 PROCESSES = "MINIGRAD_PROCESSES"
 RANK = "MINIGRAD_RANK"

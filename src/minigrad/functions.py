@@ -122,6 +122,7 @@ def sum(xs: Iterable[Any], *more: Any) -> Any:
 
 
 def mean(xs: Iterable[Any], *more: Any) -> Any:
+    """Return the sum of n numbers over n. Derivatives: 1/n. Domain: any xs, one at least."""
     return apply(OPS["mean"], *_some(xs, "mean", more))
 
 
@@ -134,6 +135,10 @@ def dot(xs: Iterable[Any], ys: Iterable[Any]) -> Any:
 
 
 def logsumexp(xs: Iterable[Any], *more: Any) -> Any:
+    """Return the log of the sum of exp(x). Derivatives: softmax(xs). Domain: any xs, one at least.
+
+    It does not overflow: the largest x is taken out first.
+    """
     xs = _some(xs, "logsumexp", more)
     if tracer() is not None:  # a trace wants to see what it is made of
         return OPS["logsumexp"].value(VALUES, *xs)
@@ -142,11 +147,19 @@ def logsumexp(xs: Iterable[Any], *more: Any) -> Any:
 
 @explained("softmax([a, b])", dim=_ONE_LIST, axis=_ONE_LIST)
 def softmax(xs: Iterable[Any], *more: Any) -> list[Any]:
+    """Return exp(x) over the sum of all exp(x), for each x: shares that add up to 1.
+
+    Derivative of share y[i] by x[j]: y[i] * ((i == j) - y[j]). Domain: any xs, one at least.
+    """
     return _composite("softmax", _some(xs, "softmax", more))
 
 
 @explained("log_softmax([a, b])", dim=_ONE_LIST, axis=_ONE_LIST)
 def log_softmax(xs: Iterable[Any], *more: Any) -> list[Any]:
+    """Return the log of softmax, x - logsumexp(xs), for each x: exact also where a share is tiny.
+
+    Derivative of y[i] by x[j]: (i == j) - softmax(xs)[j]. Domain: any xs, one at least.
+    """
     return _composite("log_softmax", _some(xs, "log_softmax", more))
 
 

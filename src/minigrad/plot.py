@@ -26,6 +26,11 @@ from .scalar import Value
 
 __all__ = ["decision_boundary", "gradient_histogram", "loss_curve", "require_matplotlib"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion is to show
+
+
 # matplotlib's own types are not named, so that type checking works where it is not installed.
 Axes: TypeAlias = Any
 

@@ -28,3 +28,7 @@ __all__ = [
     "start",
     "versions",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion is to show

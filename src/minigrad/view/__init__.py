@@ -72,6 +72,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion is to show
+
+
 @explained("draw_dot(o, rankdir='TB')")
 def draw_dot(
     root: Value,
