@@ -393,6 +393,33 @@ def test_a_gradient_may_be_called_anything(name):
     assert f".{name} = " in finding.text
 
 
+WRAPPED = "other if isinstance(other, Value) else Value(other)"
+PRODUCT = "        out = Value(self.data * other.data"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "program"),
+    [
+        (WRAPPED, "Value(other) if isinstance(other, int) else other", "b = a + 2.5"),
+        (f"        other = {WRAPPED}\n{PRODUCT}", PRODUCT, "b = a * 2"),
+    ],
+)
+def test_numbers_that_are_not_wrapped_are_shown_where_they_are_not(old, new, program):
+    text = source("closure")
+    assert old in text
+    report = judged(text.replace(old, new))
+    finding = next(f for f in report.limits if f.code == "constants")
+    assert finding.written({}) == f"a = Value(3.0); {program}; b.backward()"
+    assert program.removeprefix("b = ") in finding.got
+
+
+def test_a_wrong_gradient_is_not_one_that_is_off():
+    text = source("closure").replace("self.grad +=", "self.grad =")
+    report = judged(text)
+    assert [finding.code for finding in report.faults] == ["overwrite"]
+    assert "switched_off" not in [finding.code for finding in report.limits]
+
+
 def test_operations_that_are_not_there_are_no_faults():
     report = judged(source("slots"))
     assert report.missing == ("sub", "div", "pow", "neg", "tanh", "log", "sigmoid")

@@ -370,8 +370,11 @@ def _limits(found: Examination, signs: Signs) -> list[Finding]:
         kind = fault.kind
         if fault.code == "zeroing" and any(w in found.documentation.lower() for w in ZERO_WORDS):
             kind = "note"  # it says so: a matter of taste
+        fails = (name for name in fault.others if "error" in found.outcomes.get(name, {}))
+        probe = next(fails, fault.probe)
+        where = probe.partition(" ")[0] if fault.others else fault.where
         findings.append(Finding(
-            fault.code, kind, fault, (), BY_NAME[fault.probe].script, "", shown, Said(),
-            *_place(found, fault.where, None, fault.mark),
+            fault.code, kind, fault, (), BY_NAME[probe].script, "", shown, Said(),
+            *_place(found, where, None, fault.mark),
         ))  # fmt: skip
     return findings

@@ -46,8 +46,9 @@ class Finding:
 
     def written(self, spelling: Mapping[str, str]) -> str:
         """Write what was run, so that pasting it does the same."""
-        if self.row.probe:
-            return BY_NAME[self.row.probe].text(spelling)
+        probe = BY_NAME.get(self.row.probe)
+        if probe is not None and probe.script == self.program:
+            return probe.text(spelling)  # which may say more than its script
         return self.program.text(spelling) if self.program is not None else ""
 
     @property

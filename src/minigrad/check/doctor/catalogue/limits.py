@@ -84,9 +84,12 @@ def _refusal_of(name: str, unless: str = "") -> Shows:
     return shows
 
 
+_WITH_NUMBERS = ("add", "mul", "sub", "div")
+
+
 def _constants(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     told = {}
-    for op in ("add", "mul", "sub", "div"):
+    for op in _WITH_NUMBERS:
         if _is_refused(outcomes, f"{op} a number") and _is_sound(signs, op):
             told[f"a {BINARY[op]} 2"] = outcomes[f"{op} a number"]
         elif _is_refused(outcomes, f"{op} a fraction") and _is_sound(signs, op):
@@ -156,6 +159,8 @@ def _switched_off(outcomes: Outcomes, signs: dict[str, Sign]) -> Said:
     outcome = outcomes["made from the number alone"]
     if judge(BY_NAME["made from the number alone"], outcome).is_well:
         return Said()
+    if "error" not in outcome and outcome["grad"]["a"]:
+        return Said()  # it is there, and wrong
     told = outcome.get("error") or brief(outcome["grad"]["a"])
     return said("a.grad = {0} for a Value that is made from its number alone", told)
 
@@ -235,7 +240,8 @@ _row("limit", "constants", "numbers are not wrapped",
      "The other operand may be a plain number, which has no data.",
      "other = other if isinstance(other, Value) else Value(other).",
      ("        other = other if isinstance(other, Value) else Value(other)\n", ""),
-     where="add", mark="def", probe="add a number", shows=_constants)
+     where="add", mark="def", probe="add a number", shows=_constants,
+     others=tuple(f"{op} a {kind}" for op in _WITH_NUMBERS for kind in ("number", "fraction")))
 for _name, _symbol, _word in (
     ("add", "+", "radd"), ("mul", "*", "rmul"), ("sub", "-", "rsub"), ("div", "/", "rtruediv"),
 ):

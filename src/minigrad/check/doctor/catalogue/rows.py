@@ -31,6 +31,7 @@ class Fault:
     mark: str = ""  # and what for in its function, see `lines.py`
     family: str = ""  # a slip that any operation can have
     probe: str = ""  # limits and notes: the probe that shows it
+    others: tuple[str, ...] = ()  # probes of other operations that show it where this one does not
     is_local: bool = False  # whether it is in the rule of one operation, `where`
     varies: bool = False  # whether the wrong numbers depend on the order of a set
     shows: Shows | None = None  # limits and notes: a few words from what came out, or none
