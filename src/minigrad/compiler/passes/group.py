@@ -101,8 +101,8 @@ def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[_Part]:
     """The groups, those of lower levels first."""
     entries, c = tape.entries, canonical
     level = _ints(c.level)
-    tables = (entries.code, entries.first, entries.second)
-    code, first, second = [_ints(memoryview(table)[: entries.count]) for table in tables]
+    code: Any = np.frombuffer(entries.code, dtype=np.int32)[: entries.count]
+    first, second = _operands(entries)  # as they are: few are looked at
     height = 1 + (int(level.max()) if len(level) else 0)
     levels: _Levels = [[] for _ in range(height)]
     maps = _ints(c.maps)
@@ -118,9 +118,8 @@ def _groups(tape: Tape, canonical: Canonical, as_written: bool) -> list[_Part]:
             )
     for key, at in by_key(level[maps] * 256 + code[maps]):
         outs = maps[at]
-        args = [first[outs][:, None]]
-        if second[outs[0]] >= 0:
-            args.append(second[outs][:, None])
+        tables = (first, second) if second[outs[0]] >= 0 else (first,)
+        args = [table[outs].astype(np.int64)[:, None] for table in tables]
         levels[key >> 8].append(_Group("map", outs, args, (len(outs),), _NAMES[key & 255]))
     _add_wide(canonical, code, level, levels)
     zero = entries.known.get(bytes(8), -1)
