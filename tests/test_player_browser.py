@@ -431,6 +431,20 @@ def test_what_counts_as_right(window, guess, verdict):
     assert page.page.get_attribute('[data-player="verdict"]', "data-verdict") == verdict
 
 
+def test_infinity_and_nan_are_answers_too(window):
+    page = window(Value(0.0, label="x").log() * Value(0.0, label="z"))
+    page.press("p", "ArrowRight")  # log(0) = -inf
+    for guess in ("5", "-1e300", "inf", "nan", "constructor", "-Infinity"):
+        assert page.unit(1, "data") == "data ?"
+        page.page.fill('[data-player="guess"]', guess)
+        page.press("Enter")
+    assert page.unit(1, "data") == "data -inf"
+    page.press("ArrowRight")  # -inf * 0
+    page.page.fill('[data-player="guess"]', "nan")
+    page.press("Enter")
+    assert page.text("score") == "score 1 of 2"
+
+
 def test_every_control_has_a_name_and_can_be_reached(window):
     page = window(diamond())
     names = []

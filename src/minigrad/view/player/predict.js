@@ -66,13 +66,15 @@ function agrees(guess, answer) {
   const [mine, right] = [numberIn(guess), numberIn(answer)];
   if (mine === null) return null;
   if (Number.isNaN(right)) return Number.isNaN(mine);
-  return mine === right || Math.abs(mine - right) <= NEAR * Math.abs(right);
+  if (!Number.isFinite(right)) return mine === right; // every number is within a per cent of inf
+  return Math.abs(mine - right) <= NEAR * Math.abs(right);
 }
 
 function numberIn(text) {
   const plain = text.replace("−", "-").replace(",", ".").toLowerCase();
-  const named = { nan: NaN, inf: Infinity, "+inf": Infinity, "-inf": -Infinity };
-  if (plain in named) return named[plain];
+  if (plain === "nan") return NaN;
+  const endless = /^([+-]?)(inf|infinity|∞)$/.exec(plain);
+  if (endless) return endless[1] === "-" ? -Infinity : Infinity;
   const parts = plain.split("/").map((part) => part.trim());
   const isNumber = (part) => part !== "" && Number.isFinite(Number(part));
   if (parts.length > 2 || !parts.every(isNumber)) return null;
