@@ -227,6 +227,15 @@ def test_other_options_are_refused_in_words(options, error, words):
         play(diamond(), **options)
 
 
+def test_a_fault_that_a_graph_is_too_large_for_is_refused(tmp_path):
+    root = diamond()
+    for _ in range(130):
+        root = (root * 0.5 + 1.0).tanh()
+    with pytest.raises(ValueError, match="too large to be replayed"):
+        to_html(root, tmp_path / "large.html", fault="overwrite")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("function", [play, to_html])
 def test_every_option_is_listed_where_one_is_unknown(function, tmp_path):
     path = [tmp_path / "a.html"] if function is to_html else []

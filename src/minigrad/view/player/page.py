@@ -177,6 +177,7 @@ def payload_of(shown: Shown, besides: str = "") -> dict[str, Any]:
 def element_of(shown: Shown, options: Options, **attributes: str | bool) -> str:
     """Make a <minigrad-player>: it holds its picture, which is there without the script, too."""
     scene, play, start = shown.scene, shown.play, options.get("start", 0)
+    _check_replayed(options.get("fault", ""), play)
     if isinstance(shown, Folded):
         way = "LR" if shown.rankdir == "auto" else shown.rankdir
         picture = svg_of(replace(scene, notice=""), way, has_style=False)
@@ -198,6 +199,15 @@ def element_of(shown: Shown, options: Options, **attributes: str | bool) -> str:
         picture=picture.replace("<svg ", f'<svg data-rankdir="{way}" ', 1),
         payload=_inert(_packed(_compact(payload_of(shown, way)))),
     )
+
+
+def _check_replayed(fault: str, play: Play) -> None:
+    """Refuse to open with a fault that the play does not have."""
+    if fault and all(run["name"] != fault for run in play["runs"]):
+        raise ValueError(
+            f"fault={fault!r}: this graph is too large to be replayed with it; up to 500 nodes can "
+            "be, and limit=None, which plays each node by itself, has most faults for more."
+        )
 
 
 def page_of(shown: Sequence[Shown], options: Options) -> str:
