@@ -241,6 +241,13 @@ def test_the_search_finds_something(window, base):
 
 
 @pytest.mark.browser
+def test_the_contents_show_where_one_is(window, site):
+    shown = window()
+    shown.page.goto((site / "en" / "design.html").as_uri())
+    shown.expect(".sidebar-tree .current-page").to_be_in_viewport(timeout=START)
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_nothing_is_wider_than_the_screen(window, site, scheme):
     shown = window(**PHONE, color_scheme=scheme)

@@ -22,6 +22,15 @@
   darkness.addEventListener("change", theme);
   theme();
 
+  // ---- the contents: where a reader is, is in sight -------------------------------------------------
+
+  const here = document.querySelector(".sidebar-tree .current-page");
+  const contents = here?.closest(".sidebar-scroll");
+  if (contents) {
+    const lower = here.getBoundingClientRect().top - contents.getBoundingClientRect().top;
+    if (lower > 0.8 * contents.clientHeight) contents.scrollTop += lower - contents.clientHeight / 3;
+  }
+
   // ---- Python, once for the page -----------------------------------------------------------------
 
   let engine = null;
