@@ -729,8 +729,10 @@ def test_a_recurrent_network_with_a_loss_at_each_step_is_drawn_whole():
     scene = scene_of(total / 50)
     assert scene.notice.startswith("507 nodes")
     assert sum(unit.count for unit in scene.everything()) == 507
-    steps = {unit.label for unit in scene.everything() if unit.label.startswith("step")}
-    assert {f"step{k + 1}" for k in range(49)} <= steps
+    boxes = [unit.box for unit in scene.units if unit.box]
+    assert boxes == ["steps1-32", "steps33-50", "mse"]
+    opened = scene_of(total / 50, open=boxes[:2], limit=None).everything()
+    assert {f"step{k + 1}" for k in range(50)} <= {unit.label for unit in opened}
 
 
 class Cell(nn.Module):

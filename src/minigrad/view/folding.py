@@ -93,14 +93,14 @@ class Folding:
         is to see. So do leaves.
         """
         found: set[Box] = set()
-        edge = [box for box in self.tree.root.boxes if box.boxes and not _is_one_step(box)]
+        edge = [box for box in self.tree.root.boxes if box.boxes and not box.is_step]
         while edge and self.fits(found | set(edge), limit):
             found.update(edge)
             inside = [inner for box in edge for inner in box.boxes if inner.boxes]
-            edge = [box for box in inside if not _is_one_step(box)]
+            edge = [box for box in inside if not box.is_step]
         seen = {self.tree.root, *found}
         rest = {box for box in self.boxes.values() if box.parent in seen and not box.is_leaves}
-        if any(map(_is_one_step, rest)):
+        if any(box.is_step for box in rest):
             return found
         return found | rest if self.fits(found | rest, limit) else found
 
@@ -299,11 +299,6 @@ def _without_fans(units: list[Unit], arrows: list[Arrow], parts: list[Part]) -> 
             notes = filter(None, [unit.note, f"in {len(found)} steps"])
             units[source] = replace(unit, note=" · ".join(notes))
     return Scene(tuple(units), tuple(arrow for n, arrow in enumerate(arrows) if n not in gone))
-
-
-def _is_one_step(box: Box) -> bool:
-    """Whether it is a step, and not many of them."""
-    return box.is_step and not any(inner.is_step for inner in box.boxes)
 
 
 def _is_step(part: Part) -> bool:
