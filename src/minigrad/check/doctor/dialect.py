@@ -94,6 +94,7 @@ class Dialect:
     results: Mapping[Any, Any] | None = None  # gradients, where a pass returns them
     spelling: dict[str, str] = field(default_factory=dict)  # where it is not that of the lessons
     choices: list[str] = field(default_factory=list)  # the classes that could be examined
+    growing: list[Any] = field(default_factory=list)  # what successful passes leave things in
 
     def backward(self, root: Any) -> None:
         """Run the backward pass from a root."""

@@ -7,7 +7,6 @@ calls it in a process of its own for everybody else's.
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import inspect
 import traceback
@@ -56,21 +55,24 @@ def _repeated(dialect: Dialect, probe: Probe, repeats: int) -> list[Outcome]:
 def _run(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Outcome:
     if not dialect.can(probe):
         return {"missing": True}
-    kept = [*_kept(dialect)]
+    before = _kept(dialect)
     try:
         if alive is not None:
-            return _first(dialect, probe, alive)
-        outcome = ACTIONS[probe.kind](dialect, probe)
+            outcome = _first(dialect, probe, alive)
+        else:
+            outcome = ACTIONS[probe.kind](dialect, probe)
     except Exception as error:
         outcome = _error(error, dialect)
     if "error" in outcome:  # a tape that this pass has not come to the end of is not the next one's
-        for put_back in kept:
-            put_back()
+        _put_back(dialect, before)
+    else:
+        grown = [thing for thing, old in before if len(thing) > len(old)]
+        dialect.growing += [thing for thing in grown if not _is_in(thing, dialect.growing)]
     return outcome
 
 
-def _kept(dialect: Dialect) -> Iterator[Callable[[], None]]:
-    """Remember what the file keeps from one pass to the next: yield functions that put it back.
+def _kept(dialect: Dialect) -> list[tuple[Any, Any]]:
+    """Copy what the file keeps from one pass to the next.
 
     That is in lists, dicts and sets of the module, of its classes, and of objects of these.
     """
@@ -79,15 +81,24 @@ def _kept(dialect: Dialect) -> Iterator[Callable[[], None]]:
     home = dialect.cls.__module__
     own = [x for x in space.values() if inspect.isclass(x) and x.__module__ == home]
     objects = [x for x in space.values() if type(x) in own and hasattr(x, "__dict__")]
-    for names in [space, *map(vars, own), *map(vars, objects)]:
-        for name, thing in names.items():
-            if type(thing) in (list, dict, set) and not name.startswith("__"):
-                yield functools.partial(_put_back, thing, thing.copy())
+    return [
+        (thing, thing.copy())
+        for names in [space, *map(vars, own), *map(vars, objects)]
+        for name, thing in names.items()
+        if type(thing) in (list, dict, set) and not name.startswith("__")
+    ]
 
 
-def _put_back(thing: Any, old: Any) -> None:
-    thing.clear()
-    (thing.extend if isinstance(thing, list) else thing.update)(old)
+def _put_back(dialect: Dialect, before: list[tuple[Any, Any]]) -> None:
+    for thing, old in before:
+        # What a pass that succeeds lets grow is the engine's own doing, and its user meets it.
+        if not _is_in(thing, dialect.growing):
+            thing.clear()
+            (thing.extend if isinstance(thing, list) else thing.update)(old)
+
+
+def _is_in(thing: Any, things: list[Any]) -> bool:
+    return any(thing is other for other in things)
 
 
 def _error(error: Exception, dialect: Dialect) -> Outcome:
