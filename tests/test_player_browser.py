@@ -1027,7 +1027,7 @@ def test_stepping_over_boxes_and_into_one(window):
     assert opened.text("title") == "Forward: *"
     assert box.locator("[data-unit] > .mg-data", has_text=number).count() == 0
     opened.press(*["ArrowRight"] * 6)
-    assert opened.text("title") == "Forward: tanh"
+    assert opened.text("title") == "Forward: neuron0"  # what it returns has its name
     assert box.locator("[data-unit] > .mg-data", has_text=number).count() == 1
     opened.press("ArrowRight", "Enter")  # another box is lit, this one has the focus and is closed
     assert opened.text("count") == f"2 / {last}"
