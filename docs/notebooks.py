@@ -40,10 +40,12 @@ def notebook(text: str, lang: str = "en", folder: Path = COURSE) -> dict[str, An
     """Return a chapter as a notebook for a folder, without outputs."""
     text = _with_links_from(folder, text)
     cells: list[dict[str, Any]] = []
+    # `!` forks, and beside JAX's threads Python warns of that at length; `%%sh` does not.
+    shell = "%%sh\n" if "<!-- needs jax -->" in text else "!"
     at = 0
     for fence in _FENCE.finditer(text):
         _prose(cells, text[at : fence.start()], lang)
-        for program in _programs(fence[2], fence[3]):
+        for program in _programs(fence[2], fence[3], shell):
             cells.append(_cell("code", program, len(cells)))
             if fence[1]:  # where PyTorch or JAX is missing, the cells after it run all the same
                 cells[-1]["metadata"] = {"tags": ["raises-exception"]}
@@ -104,10 +106,10 @@ def _folded(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{text.strip()}\n\n</details>"
 
 
-def _programs(kind: str, text: str) -> list[str]:
+def _programs(kind: str, text: str, shell: str) -> list[str]:
     """Return what a fence becomes; a session is cut after each line that prints something."""
     if kind == "console":
-        return ["!" + text.partition("\n")[0].removeprefix("$ ")]
+        return [shell + text.partition("\n")[0].removeprefix("$ ")]
     if kind == "{player}":
         expression, _, numbers = text.strip().splitlines()[-1].rpartition(";")
         given = ", ".join(repr(pair) for pair in numbers.split())

@@ -19,7 +19,7 @@ def test_a_page_says_what_the_command_says():
     by_mistake = dict(answers(5))
     right = asked(5, written(chapter.starter(), by_mistake[""]))
     assert (right["state"], right["printed"]) == (
-        "solved", "Chapter 5: solved. All 5 numbers are right.\n",
+        "solved", "Chapter 5: solved. All 7 numbers are right.\n",
     )  # fmt: skip
     wrong = asked(5, written(chapter.starter(), by_mistake["no_out_grad"]))
     assert wrong["mistake"] == "no_out_grad"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codeop
 import doctest
 import importlib.util
 import re
@@ -42,6 +43,27 @@ def _micrograd_stays_itself():
 def test_fences_run_and_print_what_they_say(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_page(path, (fence for fence in fences(path) if not fence.needs))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_every_line_can_be_typed(path):
+    """At the prompt an empty line ends a block, and what follows a block needs one before it."""
+    for fence in fences(path):
+        if fence.language == "pycon":
+            examples = doctest.DocTestParser().get_examples(fence.text)
+            programs = [example.source for example in examples]
+        else:
+            programs = [fence.text] if fence.language == "python" else []
+        for program in programs:
+            waiting: list[str] = []
+            for line in [*program.rstrip("\n").split("\n"), ""]:
+                waiting.append(line)
+                try:
+                    whole = codeop.compile_command("\n".join(waiting), symbol="single")
+                except SyntaxError as error:
+                    pytest.fail(f"{fence.where}: {line!r}: {error}")
+                waiting = [] if whole else waiting
+            assert not any(waiting), fence.where
 
 
 @pytest.mark.oracle

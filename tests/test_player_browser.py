@@ -7,6 +7,7 @@ import re
 from itertools import permutations
 from pathlib import Path
 
+import fences
 import pytest
 from conftest import oracle
 from hostile_labels import HARD, by_chromium
@@ -70,6 +71,22 @@ class Window:
             "(s, k) => { s.value = k; s.dispatchEvent(new Event('input')) }",
             frame,
         )
+
+
+def test_the_pages_that_the_lecture_writes_play_from_files(chromium, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    document = Path(__file__).parent.parent / "docs" / "howto" / "lecture.md"
+    fences.run(each for each in fences.fences(document) if each.language in ("pycon", "python"))
+    written = sorted(tmp_path.glob("*.html"))
+    assert tmp_path / "lesson.html" in written
+    for path in written:
+        shown = Window(chromium.new_page())
+        shown.page.goto(path.as_uri())
+        inside = shown.page.frame(url=re.compile("slide.html")) or shown.page
+        inside.wait_for_selector('[data-player="forward"]')
+        assert shown.complaints == [], path.name
+        assert all(url.startswith(tmp_path.as_uri()) for url in shown.requests)
+        shown.page.close()
 
 
 @pytest.fixture

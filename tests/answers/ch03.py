@@ -56,5 +56,13 @@ MISTAKES = {
     "one_thing": [[WITH_SETS.replace("return nodes, edges", "return nodes")]],
     "turned_around": [[WITH_SETS.replace("return nodes, edges", "return edges, nodes")]],
     "nothing_found": [["return [], []"], [WITH_SETS.replace("    build(root)\n", "")]],
+    "numbers_kept": [
+        [
+            WITH_SETS.replace("nodes.add(v)", "nodes.add(v.data)").replace(
+                "if v not", "if v.data not"
+            )
+        ],
+        [WITH_SETS.replace("return nodes,", "return [v.data for v in nodes],")],
+    ],
     "otherwise": [[WITH_SETS.replace("(child, v)", "(child, root)")]],
 }

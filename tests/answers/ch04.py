@@ -31,5 +31,6 @@ MISTAKES = {
     "by_heart": [[BY_HEART]],
     "bias_forgotten": [[GRADS.replace("b.grad = ", "")]],
     "left_out": [[SHORT_CUT]],
+    "weight_forgotten": [[GRADS.replace("= w2.data * x2w2.grad,", "= x2w2.grad,")]],
     "otherwise": [[GRADS.replace("1 - o", "1 + o")]],
 }  # fmt: skip

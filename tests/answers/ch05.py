@@ -22,5 +22,12 @@ MISTAKES = {
     ],
     "other_forgotten": [["self.grad = other.data * out.grad", TANH]],
     "tanh_brackets": [[MUL, "self.grad = 1 - t**2 * out.grad"]],
+    "divides": [
+        [
+            "self.grad = out.data / self.data * out.grad\n"
+            "other.grad = out.data / other.data * out.grad",
+            TANH,
+        ]
+    ],
     "otherwise": [[MUL, "self.grad = t * out.grad"]],
 }

@@ -81,6 +81,11 @@ MISTAKES = {
     "only_the_result": [["self.grad = 1.0\nself._backward()"]],
     "children_first": [[SORTED.replace("reversed(topo)", "topo")]],
     "more_than_once": [[PLAIN_RECURSION], [SORTED.replace("if v not in visited", "if True")]],
-    "too_early": [[ON_THE_WAY_DOWN], [BREADTH_FIRST]],
+    "too_early": [
+        [ON_THE_WAY_DOWN],
+        [BREADTH_FIRST],
+        [BREADTH_FIRST.replace("pop(0)", "pop()")],
+        [ON_THE_WAY_DOWN.replace("in v._prev", "in reversed(v._prev)")],
+    ],
     "otherwise": [[SORTED.replace("1.0", "2.0")]],
 }

@@ -39,6 +39,9 @@ MISTAKES = {
         ]
     ],
     "never_zeroed": [[CLEARED]],
+    "one_parameter": [
+        [CLEARED, (LOOP, "        parameters[0].grad = 0.0\n        loss.backward()\n")]
+    ],
     "only_children": [
         [
             (

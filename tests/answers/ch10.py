@@ -36,5 +36,9 @@ MISTAKES = {
     ],
     "a_list_and_a_value": [[CALL, "return self.w + self.b"]],
     "grows": [[CALL, "self.w.append(self.b)\nreturn self.w"]],
+    "two_inputs": [
+        ["return (self.w[0] * x[0] + self.w[1] * x[1] + self.b).tanh()", PARAMETERS],
+    ],
+    "two_learnt": [[CALL, "return [self.w[0], self.w[1], self.b]"]],
     "otherwise": [[CALL.replace("tanh()", "tanh() * 2"), PARAMETERS]],
 }

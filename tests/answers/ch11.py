@@ -28,5 +28,20 @@ MISTAKES = {
     "math_exp": [[PLAIN.replace("s.exp()", "math.exp(s)"), ATTEND]],
     "plain_numbers": [[PLAIN.replace("s.exp()", "math.exp(s.data)"), ATTEND]],
     "numbers_only": [[SOFTMAX.replace("(s - top).exp()", "Value(math.exp(s.data - top))"), ATTEND]],
+    "not_the_largest": [
+        [SOFTMAX.replace("max(s.data for s in scores)", "scores[0].data"), ATTEND],
+        [SOFTMAX.replace("max(s.data", "min(s.data"), ATTEND],
+        [SOFTMAX.replace("max(s.data for s in scores)", "sum(scores).data / len(scores)"), ATTEND],
+    ],
+    "far_below": [
+        [
+            SOFTMAX.replace("max(s.data for s in scores)", "max(0, *(s.data for s in scores))"),
+            ATTEND,
+        ]
+    ],
+    "scaled_otherwise": [
+        [SOFTMAX, ATTEND.replace("len(query) ** 0.5", "2")],
+        [SOFTMAX, ATTEND.replace("len(query) ** 0.5", "len(keys)")],
+    ],
     "otherwise": [[SOFTMAX, ATTEND.replace("s * n", "s + n")]],
 }

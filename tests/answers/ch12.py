@@ -23,5 +23,8 @@ MISTAKES = {
     "data_only": [
         wrote("return 0 * xs[0] + sum(where(x.data > 0, x.data, x.data / 10) for x in xs)")
     ],
+    "two_numbers": [
+        wrote("return where(xs[0] > 0, xs[0], xs[0] / 10) + where(xs[1] > 0, xs[1], xs[1] / 10)"),
+    ],
     "otherwise": [wrote("return sum(where(x > 0, x, x / 5) for x in xs)")],
 }

@@ -25,5 +25,13 @@ MISTAKES = {
     "in_a_row": [
         [f"{COUNT}sums = []\nfor s, _ in shards:\n    sums += s\nreturn [s / count for s in sums]"]
     ],
+    "two_parameters": [[f"{COUNT}return [sum(s[k] for s, _ in shards) / count for k in range(2)]"]],
+    "two_machines": [["(a, m), (b, n) = shards\nreturn [(x + y) / (m + n) for x, y in zip(a, b)]"]],
+    "first_two": [
+        [
+            "a, b = shards[0], shards[1]\n"
+            "return [(x + y) / (a[1] + b[1]) for x, y in zip(a[0], b[0])]"
+        ]
+    ],
     "otherwise": [["return [0.0 for _ in shards[0][0]]"]],
 }

@@ -175,6 +175,9 @@ _NUMBERS = {
     "at the end": "al final",
     "after four steps in one call": "tras cuatro pasos en una llamada",
     "after step": "tras el paso",
+    "share of one of two scores of -1000": "parte de una de dos puntuaciones de -1000",
+    "share of 3000 before 0": "parte de 3000 antes de 0",
+    "share of 3000 after 0": "parte de 3000 después de 0",
     "share of one of two scores of 1000": "parte de una de dos puntuaciones de 1000",
     "share ": "parte ",
     " of 1 : 2 : 5": " de 1 : 2 : 5",
@@ -184,6 +187,9 @@ _NUMBERS = {
     "total at": "total en",
     " at ": " en ",
     "output on": "salida para",
+    ", both 3": ", los dos 3",
+    "of two, after two steps": "de dos, tras dos pasos",
+    "mix with nine to a key, first": "mezcla con nueve por clave, primero",
     "parameters of": "parámetros de",
     "Values among them": "Values entre ellos",
     "mix, first number": "mezcla, primer número",
@@ -194,6 +200,7 @@ _NUMBERS = {
     " from ": " desde ",
     "examples, first": "ejemplos, primero",
     "examples, second": "ejemplos, segundo",
+    "examples, third": "ejemplos, tercero",
     "examples": "ejemplos",
 }
 

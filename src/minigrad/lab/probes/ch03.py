@@ -29,7 +29,17 @@ def shared():
     return {"nodes of d + d*c, d = a*b": len(nodes), "arrows of d + d*c, d = a*b": len(edges)}
 
 
-EXPERIMENTS = [a_tree, two_arrows, shared]
+def alike():
+    """a + b where both are 3: two Values, although it is the same number."""
+    a, b = Value(3.0), Value(3.0)
+    nodes, _ = trace(a + b)
+    return {
+        "nodes of a + b, both 3": len(nodes),
+        "Values among them": sum(isinstance(v, Value) for v in nodes),
+    }
+
+
+EXPERIMENTS = [a_tree, two_arrows, shared, alike]
 RIGHT = {  # counted by hand
     "a_tree": {
         "nodes of a*b + c": 5.0,
@@ -38,6 +48,7 @@ RIGHT = {  # counted by hand
     },
     "two_arrows": {"nodes of a + a": 2.0, "arrows of a + a": 2.0},
     "shared": {"nodes of d + d*c, d = a*b": 6.0, "arrows of d + d*c, d = a*b": 6.0},
+    "alike": {"nodes of a + b, both 3": 3.0, "Values among them": 3.0},
 }
 MISTAKES = {
     "nothing_returned": {"a_tree": {"error": "None"}},
@@ -57,4 +68,5 @@ MISTAKES = {
         "a_tree": {"nodes of a*b + c": 5.0},
         "two_arrows": {"nodes of a + a": 2.0, "arrows of a + a": 1.0},
     },
+    "numbers_kept": {"alike": {"Values among them": 0.0}},
 }

@@ -24,7 +24,7 @@ def lecture():
 def elsewhere():
     """Another place: o is 0.6, so 1 - o**2 is 0.64."""
     there = gradients((1.0, -1.0, 2.0, 0.5, 0.6931471805599453))
-    return {f"{name} elsewhere": there[name] for name in ("x1.grad", "w1.grad", "w2.grad")}
+    return {f"{name} elsewhere": grad for name, grad in there.items()}
 
 
 EXPERIMENTS = [lecture, elsewhere]
@@ -42,8 +42,15 @@ RIGHT = {  # worked out by hand
         "w2.grad": 0.0,
     },
     "elsewhere": {
+        "o.grad elsewhere": 1.0,
+        "n.grad elsewhere": 0.64,
+        "total.grad elsewhere": 0.64,
+        "b.grad elsewhere": 0.64,
+        "x1w1.grad elsewhere": 0.64,
+        "x2w2.grad elsewhere": 0.64,
         "x1.grad elsewhere": -0.64,
         "w1.grad elsewhere": 0.64,
+        "x2.grad elsewhere": 0.32,
         "w2.grad elsewhere": 1.28,
     },
 }
@@ -59,5 +66,9 @@ MISTAKES = {
     "by_heart": {
         "lecture": {"n.grad": 0.5, "x1.grad": -1.5},
         "elsewhere": {"x1.grad elsewhere": -1.5},
+    },
+    "weight_forgotten": {
+        "lecture": {"n.grad": 0.5, "x2.grad": 0.5},
+        "elsewhere": {"x2w2.grad elsewhere": 0.64, "x2.grad elsewhere": 0.64},
     },
 }

@@ -12,6 +12,15 @@ def product():
     return {"a*b passes on to a": a.grad, "a*b passes on to b": b.grad}
 
 
+def with_nothing():
+    """a * b at a = 0, b = 4, where the gradient of the product is 2."""
+    a, b = Value(0.0), Value(4.0)
+    c = a * b
+    c.grad = 2.0
+    c._backward()
+    return {"0*b passes on to 0": a.grad, "0*b passes on to b": b.grad}
+
+
 def bend():
     """tanh where it is 0.6, and its gradient is 2."""
     x = Value(0.6931471805599453)
@@ -33,9 +42,10 @@ def the_neuron():
     return {"x1.grad of the neuron": x1.grad, "w1.grad of the neuron": w1.grad}
 
 
-EXPERIMENTS = [product, bend, the_neuron]
+EXPERIMENTS = [product, with_nothing, bend, the_neuron]
 RIGHT = {  # worked out by hand
     "product": {"a*b passes on to a": -15.0, "a*b passes on to b": 10.0},
+    "with_nothing": {"0*b passes on to 0": 8.0, "0*b passes on to b": 0.0},
     "bend": {"tanh passes on to x": 1.28},
     "the_neuron": {"x1.grad of the neuron": -1.5, "w1.grad of the neuron": 1.0},
 }
@@ -52,4 +62,5 @@ MISTAKES = {
     "other_forgotten": {"product": {"a*b passes on to a": -15.0, "a*b passes on to b": 0.0}},
     "tanh_brackets": {"bend": {"tanh passes on to x": 0.28}},
     "nothing_set": {"product": {"a*b passes on to a": 0.0, "a*b passes on to b": 0.0}},
+    "divides": {"with_nothing": {"error": "ZeroDivisionError"}},
 }

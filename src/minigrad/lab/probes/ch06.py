@@ -12,21 +12,31 @@ def chain():
 
 
 def order():
-    """L = d + d*c with d = a*b: d is used twice, and must wait for both."""
+    """L = d + d*c with d = a*b, and d*c + d: d is used twice, and must wait for both."""
+    there, mirrored = ran_in(lambda d, dc: d + dc), ran_in(lambda d, dc: dc + d)
+    return {
+        "times that d ran": max(there.count("d"), mirrored.count("d")),
+        "times that d*c ran": max(there.count("dc"), mirrored.count("dc")),
+        "d ran after d*c": waited(there) and waited(mirrored),
+    }
+
+
+def ran_in(total):
+    """Name the rules that run in the backward pass of d and d*c together, in their order."""
     a, b, c = Value(2.0), Value(3.0), Value(4.0)
     d = a * b
     dc = d * c
-    L = d + dc
+    L = total(d, dc)
     ran = []
     for name, v in (("d", d), ("dc", dc), ("L", L)):
         v._backward = noted(name, v._backward, ran)
     L.backward()
-    return {
-        "times that d ran": ran.count("d"),
-        "times that d*c ran": ran.count("dc"),
-        "d ran after d*c": ("d" in ran and "dc" in ran)
-        and ran.index("d") > len(ran) - 1 - ran[::-1].index("dc"),
-    }
+    return ran
+
+
+def waited(ran):
+    """Whether d ran, and only after the last time that d*c did."""
+    return "d" in ran and "dc" in ran and "dc" not in ran[ran.index("d") :]
 
 
 def noted(name, rule, ran):

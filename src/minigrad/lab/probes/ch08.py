@@ -37,7 +37,14 @@ def deeper():
     return {"x.grad after two passes of (3*x + 1)*2": x.grad}
 
 
-EXPERIMENTS = [again, deeper, descent]
+def several():
+    """Two steps down (w - 3)**2 + (v - 5)**2 from w = 2 and v = 3, at the same rate."""
+    w, v = Value(2.0), Value(3.0)
+    descend(lambda: (w - 3) ** 2 + (v - 5) ** 2, [w, v], 0.25, 2)
+    return {"w of two, after two steps": w.data, "v of two, after two steps": v.data}
+
+
+EXPERIMENTS = [again, deeper, descent, several]
 RIGHT = {  # worked out by hand
     "again": {
         "x.grad after backward() no. 1": 3.0,
@@ -52,6 +59,7 @@ RIGHT = {  # worked out by hand
         "w after step 3": 2.875,
         "w after four steps in one call": 2.9375,
     },
+    "several": {"w of two, after two steps": 2.75, "v of two, after two steps": 4.5},
 }
 MISTAKES = {
     "not_begun": {
@@ -80,4 +88,7 @@ MISTAKES = {
         "descent": {"w after step 2": 2.75, "w after four steps in one call": 4.0625},
     },
     "never_zeroed": {"descent": {"w after step 1": 2.5, "w after step 2": 3.25}},
+    "one_parameter": {
+        "several": {"w of two, after two steps": 2.75, "v of two, after two steps": 5.5},
+    },
 }

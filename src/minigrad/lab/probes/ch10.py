@@ -13,6 +13,13 @@ def output():
     return {"output on (2, 1)": near.data, "output on (4, 1)": far.data}
 
 
+def three():
+    """A neuron with three inputs: weights 1/2, -1 and 2, bias 1/4, on (2, 1, -1/2)."""
+    made = Neuron(3, random.Random(1))
+    made.w, made.b = [Value(0.5), Value(-1.0), Value(2.0)], Value(0.25)
+    return {"output on (2, 1, -1/2)": made([2.0, 1.0, -0.5]).data}
+
+
 def gradients():
     """How the output moves with the bias and with the second weight, on (2, 1)."""
     made = Neuron(2, random.Random(1))
@@ -34,9 +41,10 @@ def counted():
     }
 
 
-EXPERIMENTS = [output, gradients, counted]
-RIGHT = {  # tanh(1/4), tanh(5/4), and 1 - tanh(1/4)**2, by mpmath
+EXPERIMENTS = [output, three, gradients, counted]
+RIGHT = {  # tanh(1/4), tanh(5/4), tanh(-3/4), and 1 - tanh(1/4)**2, by mpmath
     "output": {"output on (2, 1)": 0.24491866240370913, "output on (4, 1)": 0.8482836399575129},
+    "three": {"output on (2, 1, -1/2)": -0.635148952387287},
     "gradients": {"b.grad": 0.940014848806378, "w[0].grad": 1.880029697612756},
     "counted": {
         "parameters of Neuron(2)": 3.0,
@@ -66,4 +74,8 @@ MISTAKES = {
     "bias_not_learnt": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 2.0}},
     "nested": {"counted": {"parameters of Neuron(2)": 2.0, "Values among them": 1.0}},
     "data_learnt": {"counted": {"parameters of Neuron(2)": 3.0, "Values among them": 0.0}},
+    "two_inputs": {"three": {"output on (2, 1, -1/2)": 0.24491866240370913}},
+    "two_learnt": {
+        "counted": {"parameters of Neuron(2)": 3.0, "parameters of MLP(2, [3, 1])": 12.0}
+    },
 }

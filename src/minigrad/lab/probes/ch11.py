@@ -15,6 +15,20 @@ def far_out():
     return {"share of one of two scores of 1000": found[0].data}
 
 
+def apart():
+    """Scores that are far from each other, the largest one at either end."""
+    return {
+        "share of 3000 before 0": softmax([Value(3000.0), Value(0.0)])[0].data,
+        "share of 3000 after 0": softmax([Value(0.0), Value(3000.0)])[1].data,
+    }
+
+
+def below():
+    """Scores that are all far below 0, where every power alone would be 0."""
+    found = softmax([Value(-1000.0), Value(-1000.0)])
+    return {"share of one of two scores of -1000": found[0].data}
+
+
 def mixed():
     """Four numbers to a key, so that the root of the size is 2."""
     query = [Value(1.0), Value(0.0), Value(0.0), Value(0.0)]
@@ -22,6 +36,15 @@ def mixed():
     values = [[Value(0.0), Value(8.0)], [Value(4.0), Value(0.0)]]
     found = attend(query, keys, values)
     return {"mix, first number": found[0].data, "mix, second number": found[1].data}
+
+
+def wider():
+    """Nine numbers to a key, so that the root of the size is 3."""
+    query = [Value(1.0), *[Value(0.0)] * 8]
+    keys = [[Value(0.0)] * 9, [Value(3.295836866004329), *[Value(0.0)] * 8]]  # 3 log 3
+    values = [[Value(0.0), Value(8.0)], [Value(4.0), Value(0.0)]]
+    found = attend(query, keys, values)
+    return {"mix with nine to a key, first": found[0].data}
 
 
 def moved():
@@ -37,7 +60,7 @@ def moved():
     }
 
 
-EXPERIMENTS = [shares, far_out, mixed, moved]
+EXPERIMENTS = [shares, far_out, apart, below, mixed, wider, moved]
 RIGHT = {  # worked out by hand: the keys fit with 0 and log 3, so the shares are 1/4 and 3/4
     "shares": {
         "share 1 of 1 : 2 : 5": 0.125,
@@ -45,7 +68,10 @@ RIGHT = {  # worked out by hand: the keys fit with 0 and log 3, so the shares ar
         "share 3 of 1 : 2 : 5": 0.625,
     },
     "far_out": {"share of one of two scores of 1000": 0.5},
+    "apart": {"share of 3000 before 0": 1.0, "share of 3000 after 0": 1.0},
+    "below": {"share of one of two scores of -1000": 0.5},
     "mixed": {"mix, first number": 3.0, "mix, second number": 2.0},
+    "wider": {"mix with nine to a key, first": 3.0},
     "moved": {  # p * (1 - p), and the share itself
         "slope of a share of 1/4 by its score": 0.1875,
         "slope of the mix by a value": 0.75,
@@ -69,4 +95,10 @@ MISTAKES = {
     "keys_mixed": {"mixed": {"mix, first number": 1.6479184330021646, "mix, second number": 0.0}},
     "no_softmax": {"mixed": {"mix, first number": 4.394449154672439, "mix, second number": 0.0}},
     "numbers_only": {"moved": {"slope of a share of 1/4 by its score": 0.0}},
+    "not_the_largest": {"apart": {"error": "OverflowError"}},
+    "far_below": {"below": {"error": "ZeroDivisionError"}},
+    "scaled_otherwise": {  # by 2, which is also how many keys there are
+        "mixed": {"mix, first number": 3.0},
+        "wider": {"mix with nine to a key, first": 3.35443808881436},
+    },
 }

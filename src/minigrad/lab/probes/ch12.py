@@ -15,6 +15,11 @@ def values():
     return {f"total at {name}": number for name, number in zip(names, sums)}
 
 
+def longer():
+    """The sum of three numbers: a list may have any length."""
+    return {"total at (3, -20, 5)": total([Value(3.0), Value(-20.0), Value(5.0)]).data}
+
+
 def slopes():
     """How the sum moves with a positive number, and with a negative one."""
     xs = [Value(3.0), Value(-20.0)]
@@ -32,7 +37,7 @@ def compiled():
     }
 
 
-EXPERIMENTS = [values, slopes, compiled]
+EXPERIMENTS = [values, longer, slopes, compiled]
 RIGHT = {  # worked out by hand
     "values": {
         "total at (3, 20)": 23.0,
@@ -40,6 +45,7 @@ RIGHT = {  # worked out by hand
         "total at (-30, 20)": 17.0,
         "total at (-30, -20)": -5.0,
     },
+    "longer": {"total at (3, -20, 5)": 6.0},
     "slopes": {"slope at 3": 1.0, "slope at -20": 0.1},
     "compiled": {"times that the compiler watched": 1.0, "compiled, total at (-30, 20)": 17.0},
 }
@@ -52,4 +58,5 @@ MISTAKES = {
     "turned_around": {"values": {"total at (3, 20)": 2.3, "total at (-30, -20)": -50.0}},
     "cut_off": {"values": {"total at (3, 20)": 23.0, "total at (-30, -20)": 0.0}},
     "data_only": {"slopes": {"slope at 3": 0.0, "slope at -20": 0.0}},
+    "two_numbers": {"longer": {"total at (3, -20, 5)": 1.0}},
 }

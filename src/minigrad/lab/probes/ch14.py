@@ -21,11 +21,18 @@ def alone():
     return {"4 + 0 examples": found[0]}
 
 
-EXPERIMENTS = [even, uneven, alone]
-RIGHT = {  # worked out by hand: (6 + 12) / 6, (9 + 7) / 4, (3 + 6) / 4, 8 / 4
+def three():
+    """Three machines with one, two and one examples, and three parameters."""
+    found = all_reduce([([1.0, 2.0, 3.0], 1), ([4.0, 5.0, 6.0], 2), ([7.0, 8.0, 9.0], 1)])
+    return {"1 + 2 + 1 examples, first": found[0], "1 + 2 + 1 examples, third": found[2]}
+
+
+EXPERIMENTS = [even, uneven, alone, three]
+RIGHT = {  # worked out by hand: (6 + 12) / 6, (9 + 7) / 4, (3 + 6) / 4, 8 / 4, (1 + 4 + 7) / 4, …
     "even": {"3 + 3 examples, first": 3.0, "3 + 3 examples, second": 0.0},
     "uneven": {"3 + 1 examples, first": 4.0, "3 + 1 examples, second": 2.25},
     "alone": {"4 + 0 examples": 2.0},
+    "three": {"1 + 2 + 1 examples, first": 3.0, "1 + 2 + 1 examples, third": 4.5},
 }
 MISTAKES = {
     "divides_by_nothing": {
@@ -48,4 +55,7 @@ MISTAKES = {
     "first_machine": {"even": {"3 + 3 examples, first": 2.0}},
     "not_a_list": {"even": {"error": "TypeError"}},
     "in_a_row": {"even": {"3 + 3 examples, first": 1.0, "3 + 3 examples, second": 0.5}},
+    "two_parameters": {"alone": {"error": "IndexError"}},
+    "two_machines": {"three": {"error": "ValueError"}},
+    "first_two": {"three": {"1 + 2 + 1 examples, first": 1.6666666666666667}},
 }
