@@ -30,7 +30,8 @@ def find_steps(tree: Tree) -> None:
     """Make boxes of the steps in the outermost box and in each scope, if there are any."""
     scopes = [box for box in tree.root.inside() if box is tree.root or box.is_scope]
     # Inner ones first: what is put into a box is listed there only when all is settled.
-    if any([_find_in(tree, box) for box in reversed(scopes)]):
+    found = [_find_in(tree, box) for box in reversed(scopes)]
+    if any(found):
         tree.settle()
 
 
@@ -70,7 +71,7 @@ def _find_in(tree: Tree, around: Box) -> bool:
 def _cut_layers(
     tree: Tree, parts: list[Part], operands: list[list[int]], look_of: list[Hashable]
 ) -> bool:
-    """Make a step of so many layers as the period is of what the layers hold; tell whether it is."""
+    """Make a step of so many layers as the period is of what they hold, if there is one."""
     edges = [(m, n) for n, found in enumerate(operands) for m in found if operands[m]]
     worked = [n for n, found in enumerate(operands) if found]
     place = {n: k for k, n in enumerate(worked)}
