@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
+from ..core.codes import MUL
 from .boxes import Box, Part, Tree
+from .collapse import SUMS
 from .layout.ranks import assign
 
 LEAST = 4  # steps; fewer are drawn as they are
@@ -60,12 +62,29 @@ def _find_in(tree: Tree, around: Box) -> bool:
     if times < LEAST:
         return _cut_layers(tree, parts, operands, looks)
     heads = [spine[start + period * k] for k in range(times)]
+    if period == 1 and _is_sum(tree, parts, operands, heads):
+        return False
     rest = spine[start + period * times :]
     contents, before = _hanging(parts, parent, heads, rest[0] if rest else None)
     _box_steps(tree, contents)
     if len(rest) <= 2 * period:
         _start(tree, before)
     return True
+
+
+def _is_sum(tree: Tree, parts: list[Part], operands: list[list[int]], heads: list[int]) -> bool:
+    """Whether terms are added, or multiplied, that are computed one beside the other, as a neuron
+    does: nothing but the next sum uses a sum, and that is no recurrence.
+    """
+    head = parts[heads[0]]
+    if isinstance(head, Box) or tree.kinds.results[head][0]._code not in (*SUMS, MUL):
+        return False
+    sums = set(heads)
+    terms = {m for n in heads for m in operands[n]} - sums
+    others = (n for n in range(heads[0]) if n not in sums)
+    return any(operands[m] for m in terms) and sums.isdisjoint(
+        m for n in others for m in operands[n]
+    )
 
 
 def _cut_layers(
