@@ -280,3 +280,16 @@ def test_texts_of_the_user_in_a_terminal_that_lacks_their_characters(encoding, t
     as_json = in_a_terminal_of(encoding, "lab", "--lang", "es", "--json")
     in_full = run("lab", "--lang", "es", "--json")
     assert json.loads(as_json.stdout) == json.loads(in_full.output)  # nothing is lost in JSON
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_options_of_a_lab_may_stand_before_its_command(before, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options, command = ["--lang", "es"], ["break", "accumulate"]
+    given = [*options, *command] if before else [*command, *options]
+    assert "Ahora: escribe tu hipótesis" in run("lab", *given).output
+    assert "Un solo carácter" in (tmp_path / "lab-accumulate" / "LAB.md").read_text("utf-8")
+    found = json.loads(run("lab", "--json", "check", "accumulate").output)
+    assert (found["state"], found["engine"]) == ("started", "intact")
+    last = run("lab", "--lang", "es", "check", "accumulate", "--lang", "en").output
+    assert "is still whole" in last

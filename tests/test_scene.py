@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
+import operator
 import random
 
 import pytest
@@ -718,6 +720,74 @@ def test_recurrent_structure_folds_by_step_also_with_several_values_between(make
     assert len(scene.everything()) <= LIMIT
     inside = [unit.count for unit in scene.units if unit.label in found]
     assert len(set(inside[2:-2])) == 1
+
+
+class Unrolled(nn.Module):
+    """A network of one's own, which goes through its steps in one call."""
+
+    def __init__(self, go):
+        self.go = go
+
+    def __call__(self, steps):
+        return self.go(steps)
+
+
+def residual(steps):
+    """What is added is computed from the sum so far."""
+    w, x = numbers(2)
+    for _ in range(steps):
+        x = x + (w * x).tanh()
+    return x
+
+
+def every_state(steps):
+    """All that was computed on the way is returned, and no value is the result of the rest."""
+    w, u, h, found = *numbers(2), 0, []
+    for t in range(steps):
+        h = (w * h + u * math.sin(t)).tanh()
+        found.append(h)
+    return found
+
+
+@pytest.mark.parametrize("make", [lstm, gru, network, oscillator, residual])
+def test_the_steps_of_a_module_are_those_of_the_same_lines_outside(make):
+    outside = scene_of(make(18))
+    (module,) = [unit for unit in scene_of(Unrolled(make)(18) * 2.0).units if unit.box]
+    steps, inside = (
+        [(unit.label, unit.count) for unit in scene.units if unit.label.startswith("step")]
+        for scene in (outside, module.inside)
+    )
+    assert inside == steps
+
+
+@pytest.mark.parametrize("steps", [14, 20])  # a graph that would fit, and one that would not
+def test_a_module_with_several_results_folds_by_step(steps):
+    *_, last = found = Unrolled(every_state)(steps)
+    scene = scene_of(last * found[2] * found[-2])
+    (module,) = [unit for unit in scene.units if unit.box]
+    labels = {unit.label for unit in module.inside.units if unit.label.startswith("step")}
+    assert labels == {f"step{k + 1}" for k in range(steps)}
+
+
+@pytest.mark.parametrize(
+    "term", [lambda w, x: w * x, lambda w, x: (w - x) ** 2, lambda w, x: (w * x).tanh()]
+)
+@pytest.mark.parametrize("join", [operator.add, operator.sub, operator.mul])
+def test_terms_beside_each_other_are_no_steps(term, join):
+    def layer(xs):
+        return [
+            functools.reduce(join, (term(w, x) for w, x in zip(ws, xs, strict=True))).sin()
+            for ws in weights
+        ]
+
+    weights = [numbers(5) for _ in range(5)]
+    with minigrad.scope("layer"):
+        result = sum(layer(layer(numbers(5))))
+    folding, _ = folded(topological_order(result * 2.0), LIMIT)
+    assert not any(box.is_step for box in folding.boxes.values())
+    model = nn.MLP(6, [6, 6, 1], seed=1)
+    folding, _ = folded(topological_order(model([0.1 * k for k in range(6)])), LIMIT)
+    assert not any(box.is_step for box in folding.boxes.values())
 
 
 def test_a_recurrent_network_with_a_loss_at_each_step_is_drawn_whole():

@@ -244,3 +244,17 @@ def test_a_label_is_text_in_a_notebook_too():
     html = root._repr_mimebundle_()["text/html"]
     assert html.count("<") == 5  # <div>, </div>, <style>, </style>, <img>
     assert "&lt;/div&gt;&lt;b&gt;&amp;" in html
+
+
+@pytest.mark.parametrize("name", [name for name in HARD if name])
+def test_a_scope_may_have_any_name(name):
+    x = Value(0.5, label="x")
+    with minigrad.scope(name):
+        y = (x * 2.0 + 1.0).tanh()
+    picture = view.to_svg(y, fold=True)
+    check_harmless(picture.encode())
+    (box,) = view.scene_of(y, fold=True).units
+    assert box.label == readable(name)
+    assert f"▸ {readable(name)}".strip()[:10] in "".join(texts(ET.fromstring(picture)))
+    assert view.scene_of(y, open=[name]).units[0].inside is not None  # as it was written
+    assert view.scene_of(y, open=[box.box]).units[0].inside is not None  # as it is shown

@@ -46,7 +46,9 @@ _reported = reported("lab", LabError, ValueError)
 @_reported
 def _list(context: typer.Context, lang: Language = None, as_json: AsJson = False) -> None:
     """List the labs and how far you are in each, or run one of the commands below."""
-    if context.invoked_subcommand is not None:
+    if context.invoked_subcommand is not None:  # options may stand before it or after it
+        given = {"lang": lang, "as_json": as_json}
+        context.default_map = {context.invoked_subcommand: {k: v for k, v in given.items() if v}}
         return
     lang = checked_language(lang)
     begun = labs_folder.begun()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core.graph import operands_of
+from ..core.names import readable
 from .collapse import Kinds, Paths
 
 Part = Any  # a Box, or the number of a kind
@@ -308,7 +309,7 @@ def scoped_tree(kinds: Kinds, paths: Paths) -> Tree:
         for depth, scope in enumerate(found[0]):
             calls = [path[depth] for path in found if len(path) > depth]
             inner = next((known[id(call)] for call in calls if id(call) in known), None)
-            box = inner or Box(str(scope.name), box, is_scope=True)
+            box = inner or Box(readable(scope.name), box, is_scope=True)
             first = min(call.start for call in calls)
             box.start = first if box.start < 0 else min(box.start, first)
             for call in calls:

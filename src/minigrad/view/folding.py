@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..core.graph import operands_of
-from ..core.names import plural
+from ..core.names import plural, readable
 from .boxes import Box, Part, Tree, name_boxes, scoped_tree
 from .collapse import Kinds, Paths, span_of
 from .idioms import find_idioms
@@ -66,7 +66,7 @@ class Folding:
     def named(self, names: Iterable[str], what: str) -> set[Box]:
         """Find boxes by their ids, or all of a name: `layer0.neuron2`, `neuron2`, `neuron`."""
         found: set[Box] = set()
-        for name in names:
+        for name in map(readable, names):
             chosen = [self.boxes[name]] if name in self.boxes else self._called(name)
             if not chosen:
                 known = list(self.boxes)

@@ -76,7 +76,7 @@ def drawing_of(
         steps = folded(order, limit) if fold is None and _reaches_far(order) else None
         if steps is None or not any(box.is_step for box in steps[0].boxes.values()):
             return _whole(order)
-        return steps[0], set()
+        return steps
     if fold is not False or names:
         folding, is_open = folded(order, limit)
         is_open = _chosen(folding, is_open, closed, names, is_small)

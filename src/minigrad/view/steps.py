@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
+from ..core.codes import MUL
 from .boxes import Box, Part, Tree
+from .collapse import SUMS
 from .layout.ranks import assign
 
 LEAST = 4  # steps; fewer are drawn as they are
@@ -27,38 +29,68 @@ ROW = 32  # steps that stand in one box
 
 
 def find_steps(tree: Tree) -> None:
-    """Make boxes of the steps in the outermost box, if there are any."""
-    root = tree.root
-    parts = tree.in_order(root)
+    """Make boxes of the steps in the outermost box and in each scope, if there are any."""
+    scopes = [box for box in tree.root.inside() if box is tree.root or box.is_scope]
+    # Inner ones first: what is put into a box is listed there only when all is settled.
+    found = [_find_in(tree, box) for box in reversed(scopes)]
+    if any(found):
+        tree.settle()
+
+
+def _find_in(tree: Tree, around: Box) -> bool:
+    """Make boxes of the steps in one box; tell whether there are any."""
+    parts = tree.in_order(around)
     if len(parts) < LEAST * 2:
-        return
+        return False
     number = {_key(part): n for n, part in enumerate(parts)}
+    part_in = tree.parts_by_kind(around)
     operands: list[list[int]] = []
     for n, part in enumerate(parts):
         found = {
-            number[_key(tree.part_in(root, s))]: None
+            number[_key(source)]: None
             for k in (part.all_kinds() if isinstance(part, Box) else [part])
             for s, _ in tree.kinds.operands[k]
+            if (source := part_in(s)) is not None
         }
         operands.append([m for m in found if m != n])
-    parent = _dominators(operands)
-    spine = _spine(operands, parent)
-    looks = [_look(tree, parts[n], operands[n]) for n in spine]
-    start, period, times = _longest_period(looks)
+    looks = [_look(tree, part, found) for part, found in zip(parts, operands, strict=True)]
+    results = sorted(set(range(len(parts))).difference(*operands))
+    joined = operands if len(results) == 1 else [*operands, results]  # a result of all results
+    parent = _dominators(joined)
+    spine = [n for n in _spine(joined, parent) if n < len(parts)]
+    start, period, times = _longest_period([looks[n] for n in spine])
     if times < LEAST:
-        _cut_layers(tree, parts, operands)
-        return
+        return _cut_layers(tree, parts, operands, looks)
     heads = [spine[start + period * k] for k in range(times)]
+    if period == 1 and _is_sum(tree, parts, operands, heads):
+        return False
     rest = spine[start + period * times :]
     contents, before = _hanging(parts, parent, heads, rest[0] if rest else None)
     _box_steps(tree, contents)
     if len(rest) <= 2 * period:
         _start(tree, before)
-    tree.settle()
+    return True
 
 
-def _cut_layers(tree: Tree, parts: list[Part], operands: list[list[int]]) -> None:
-    """Make a step of so many layers as the period is of what the layers hold."""
+def _is_sum(tree: Tree, parts: list[Part], operands: list[list[int]], heads: list[int]) -> bool:
+    """Whether terms are added, or multiplied, that are computed one beside the other, as a neuron
+    does: nothing but the next sum uses a sum, and that is no recurrence.
+    """
+    head = parts[heads[0]]
+    if isinstance(head, Box) or tree.kinds.results[head][0]._code not in (*SUMS, MUL):
+        return False
+    sums = set(heads)
+    terms = {m for n in heads for m in operands[n]} - sums
+    others = (n for n in range(heads[0]) if n not in sums)
+    return any(operands[m] for m in terms) and sums.isdisjoint(
+        m for n in others for m in operands[n]
+    )
+
+
+def _cut_layers(
+    tree: Tree, parts: list[Part], operands: list[list[int]], look_of: list[Hashable]
+) -> bool:
+    """Make a step of so many layers as the period is of what they hold, if there is one."""
     edges = [(m, n) for n, found in enumerate(operands) for m in found if operands[m]]
     worked = [n for n, found in enumerate(operands) if found]
     place = {n: k for k, n in enumerate(worked)}
@@ -67,23 +99,22 @@ def _cut_layers(tree: Tree, parts: list[Part], operands: list[list[int]]) -> Non
     for n, layer in zip(worked, layer_of, strict=True):
         layers[layer].append(n)
     looks: list[Hashable] = [
-        frozenset(Counter(_look(tree, parts[n], operands[n]) for n in layer).items())
-        for layer in reversed(layers)
+        frozenset(Counter(look_of[n] for n in layer).items()) for layer in reversed(layers)
     ]
     start, period, times = _longest_period(looks)
     if times < LEAST or times * period * 2 < len(layers):
-        return  # something in it repeats, and it is not what it is
+        return False  # something in it repeats, and it is not what it is
     end = len(layers) - start
     contents = [
         [parts[n] for layer in layers[end - period * (k + 1) : end - period * k] for n in layer]
         for k in range(times)
     ]
     if any(not isinstance(content[0], Box) for content in contents if len(content) == 1):
-        return
+        return False
     _box_steps(tree, contents)
     if end - period * times <= 2 * period:
         _start(tree, [parts[n] for layer in layers[: end - period * times] for n in layer])
-    tree.settle()
+    return True
 
 
 def _key(part: Part) -> int:
@@ -186,7 +217,7 @@ def _hanging(
     ends = heads if beyond is None else [*heads, beyond]
     step_of = {head: k for k, head in enumerate(ends)}
     contents: list[list[Part]] = [[] for _ in [*heads, None]]
-    number: list[int] = [-1] * len(parts)
+    number: list[int] = [-1] * len(parent)
     for n in range(len(parts) - 1, -1, -1):
         if n in step_of:
             number[n] = step_of[n]
