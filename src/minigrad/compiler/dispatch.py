@@ -105,7 +105,8 @@ class Dispatcher(Calls):
             self._streak = 0  # traces in a row without a replay
             self._missed = 0  # calls in a row for which a guard asked for another trace
             self._rests = 0  # such calls that run as they are
-            self.as_is = ""  # why it is not compiled at all: it changes what it reads
+            self.as_is = ""  # why it is not compiled at all: it changes what it reads, or
+            self.asks_which = False  # it asks which Values it was given
 
     def _forget(self) -> None:
         with self._lock:
@@ -359,7 +360,9 @@ class Dispatcher(Calls):
         self.left = self.audit.traced(spec, self.left)
         ways = self._cache.setdefault(flat.key, _Ways())
         self._last = spec
-        change = spec.environment.changed()
+        # More results in a cache are no change, unless they are numbers of this very call.
+        filled = spec.environment.filled() if spec.escaped else None
+        change = spec.environment.changed() or filled
         self._changes = self._changes + 1 if change is not None else 0
         if spec.is_faithful and change is None:
             ways.specs.insert(0, spec)
@@ -447,21 +450,31 @@ class Dispatcher(Calls):
         return Uncompiled(why)
 
     def _changes_things(self, change: str) -> None:
-        """Give up compiling: the function changes what it reads."""
+        self._give_up(
+            f"{self._name} changes {change}, which it reads. A program would not do that at "
+            "each call, so it runs uncompiled. Return what is to be kept, and do the rest "
+            "around the call."
+        )
+
+    def _give_up(self, why: str) -> None:
+        """Have all calls run as they are from now on."""
         with self._lock:
-            self.as_is = (
-                f"{self._name} changes {change}, which it reads. A program would not do that at "
-                "each call, so it runs uncompiled. Return what is to be kept, and do the rest "
-                "around the call."
-            )
+            self.as_is = why
             self._expect_nothing()
-        self._warn(self.as_is)
+        self._warn(why)
 
     def _warn_of_what_was_seen(self, spec: Specialization, change: str | None) -> None:
         """Warn of what a program does not repeat, once each."""
         name = self._name
         if self._changes > _CHANGES:
             self._changes_things(str(change))
+        if spec.asks_which:
+            self.asks_which = True
+            self._give_up(
+                f"{name} asks which Values it was given (is, ==, in, a dict by Values). Others may "
+                "make a difference at another call, so it runs uncompiled. Give what it depends on "
+                "as an argument: a number, a text."
+            )
         if spec.text_at:
             self._warn(
                 f"{name} makes texts of numbers, at {spec.text_at}: they are made when it is "
