@@ -28,7 +28,7 @@ from .audit import Schedule, agree, difference, measured, mode_of, reasons
 from .machine import GuardFailed, NotFinite
 from .repeat import Calls, repeat_of
 from .specialization import Specialization, exactly, specialize
-from .tracing.proxies import BRANCH, INDEX
+from .tracing.proxies import BRANCH, rewrite_of
 from .tracing.trace import collector_off, turn
 
 _STRUCTURES = 256  # programs for other structures: beyond, those not used for longest are dropped
@@ -264,8 +264,8 @@ class Dispatcher(Calls):
         if tried and self._strict:
             raise GuardError(
                 f"{self._name}: this call would take another way than the one that was "
-                f"compiled ({self._reason}). Write the choice with where(condition, a, b), or "
-                "compile with strict=False to have it traced again."
+                f"compiled ({self._reason}). {rewrite_of(self._reason)} Or compile with "
+                "strict=False, to have it traced again."
             )
         raise GuardFailed
 
@@ -310,7 +310,8 @@ class Dispatcher(Calls):
             ways.rests = 2**ways.missed if ways.missed > 2 else 0  # try again after a while
             raise self.uncompiled(
                 f"{self._name} was traced {_MOST_SPECS} times because calls took different ways "
-                f"({self._reason}). From now on such calls run uncompiled. {_rewrite(self._reason)}"
+                f"({self._reason}). From now on such calls run uncompiled. "
+                f"{rewrite_of(self._reason)}"
             )
         if ways.specs and may_rest:
             self._rest_after_a_miss()
@@ -346,7 +347,7 @@ class Dispatcher(Calls):
             raise self.uncompiled(
                 f"{self._name} was traced {_RETRACES + 1} times in a row because calls took "
                 f"different ways ({self._reason}). Tracing takes longer than calling the function "
-                f"as it is, so that most such calls run uncompiled now. {_rewrite(self._reason)}"
+                f"as it is, so that most such calls run uncompiled now. {rewrite_of(self._reason)}"
             )
 
     def _specialize(self, flat: Flat, known: Any) -> Specialization:
@@ -505,13 +506,6 @@ def _what_failed(spec: Specialization, failure: GuardFailed) -> str:
     if failure.args and failure.args[0] < len(guards):
         return str(guards[failure.args[0]].what)
     return "; ".join(guard.what for guard in guards[:3])
-
-
-def _rewrite(reason: str) -> str:
-    """Say how to write what a guard was noted for, so that it stays open."""
-    if reason.startswith(INDEX):
-        return "Write minigrad.take(rows, i) for rows[i] there: then any index will do."
-    return "Write the choice with where(condition, a, b), or keep the number open."
 
 
 def _warn_caller(text: str) -> None:

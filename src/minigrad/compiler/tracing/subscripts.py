@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...scalar import Value
 from . import places
@@ -74,8 +74,7 @@ def item(rows: Any, k: Any) -> Any:
     """Return `rows[k]`, with the index open if that can be."""
     if type(k) is not TracedNumber or k.context is None or not k.is_int:
         return rows[k]
-    kind = type(rows)
-    if (kind is not list and kind is not tuple) or not rows:
+    if type(rows) not in (list, tuple, TakenRow) or not rows:
         return rows[k]
     kinds = set(map(type, rows))
     if all(issubclass(each, Value) for each in kinds):
@@ -133,8 +132,10 @@ def opened_code(code: CodeType) -> CodeType | None:
     if not _has_something_to_open(code):
         return None
     lines = tuple(linecache.getlines(code.co_filename))
-    text = _statement_at(lines, code.co_firstlineno)
-    pair = _compiled_again(text, code.co_filename, code.co_flags & _FUTURES) if text else None
+    text, flags = _statement_at(lines, code.co_firstlineno), code.co_flags & _FUTURES
+    pair = (
+        _compiled_again(text, code.co_filename, flags, _module_of(lines).imported) if text else None
+    )
     if pair is None:
         return None
     plain, opened = pair
@@ -147,28 +148,39 @@ def _statement_at(lines: tuple[str, ...], line: int) -> str:
 
     The other statements would take longer than the trace of a small function.
     """
-    for first, last in _statements(lines):
+    for first, last in _module_of(lines).statements:
         if first <= line <= last:
             return "\n" * (first - 1) + "".join(lines[first - 1 : last])
     return ""
 
 
+class _Module(NamedTuple):
+    """What is to be known of a source."""
+
+    statements: list[tuple[int, int]]  # the first and the last line of each, or of some in a line
+    imported: tuple[str, ...]  # names whose functions Python calls in a way of its own
+
+
 @lru_cache(maxsize=32)
-def _statements(lines: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return the first and the last line of each statement, or of several that share a line."""
+def _module_of(lines: tuple[str, ...]) -> _Module:
+    """Read a module; where it is not Python, or too long, there is nothing in it."""
     source = "".join(lines)
-    found: list[tuple[int, int]] = []
     try:
         with _unwarned():
-            body = ast.parse(source).body if len(source) < _LARGEST else []
+            module = ast.parse(source if len(source) < _LARGEST else "")
     except (SyntaxError, ValueError, RecursionError):
-        return []
-    for node in body:
+        return _Module([], ())
+    found: list[tuple[int, int]] = []
+    for node in module.body:
         first = min([node.lineno, *[each.lineno for each in getattr(node, "decorator_list", ())]])
         if found and first <= found[-1][1]:
             first, _ = found.pop()
         found.append((first, node.end_lineno or node.lineno))
-    return found
+    imports = [
+        node for node in _own_nodes(module) if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    names = [alias.asname or alias.name.split(".")[0] for each in imports for alias in each.names]
+    return _Module(found, tuple(sorted({*names} - {"*"})))
 
 
 @contextmanager
@@ -180,11 +192,16 @@ def _unwarned() -> Iterator[None]:
 
 
 @lru_cache(maxsize=512)
-def _compiled_again(text: str, filename: str, flags: int) -> tuple[CodeType, CodeType] | None:
+def _compiled_again(
+    text: str, filename: str, flags: int, imported: tuple[str, ...]
+) -> tuple[CodeType, CodeType] | None:
     """Compile a statement as it is and with open subscripts; None if it cannot be compiled."""
     try:
         with _unwarned():
             tree = ast.parse(text)
+            if imported:
+                names = ast.Import([ast.alias(name) for name in imported])
+                tree.body.insert(0, ast.fix_missing_locations(names))
             plain = compile(tree, filename, "exec", flags, dont_inherit=True)
             opened = compile(_Opening().visit(tree), filename, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core.observers import tracer
 from ...scalar import Value
-from .proxies import opposite
+from .proxies import WHICH, opposite
 
 
 class _StandIn(Value):
@@ -43,7 +43,7 @@ class Chosen(_StandIn):
             return self
         index, *rows = operands
         number = index._fields()[0]
-        context.guard(index, number, "which Value it is")
+        context.guard(index, number, WHICH)
         context.is_whole(index)
         return rows[int(number)]
 
