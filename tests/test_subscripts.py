@@ -66,6 +66,36 @@ def test_gradients_go_to_the_row_that_was_taken():
     assert fast.cache_info().traces == 1
 
 
+def named(i, x):
+    row = TABLE[i]
+    return row[i - 1] * row[0] * x
+
+
+CALLING = {
+    "a function of a module": lambda i, x: minigrad.exp(FLAT[i] * x),
+    "one of a class that is imported": lambda i, x: Value.exp(FLAT[i] * x),
+    "a row, and what is in it": lambda i, x: TABLE[i][i - 1] * x,
+    "a row that has a name": named,
+}
+
+
+@pytest.mark.parametrize("name", CALLING)
+def test_it_is_open_beside(name):
+    function = CALLING[name]
+    fast = minigrad.compile(function)
+    for i in (1, 2, 3, 1):
+        minigrad.zero_grad(everything := [*FLAT, *[w for row in TABLE for w in row]])
+        wanted = function(i, 0.5)
+        wanted.backward()
+        slopes = [w.grad for w in everything]
+        minigrad.zero_grad(everything)
+        got = fast(i, 0.5)
+        got.backward()
+        assert got.data == pytest.approx(wanted.data, rel=1e-12)
+        assert [w.grad for w in everything] == pytest.approx(slopes, rel=1e-12)
+    assert fast.cache_info().traces == 1
+
+
 def test_an_index_out_of_range_is_the_error_of_the_list():
     fast = minigrad.compile(lambda i: FLAT[i] * 2.0)
     assert fast(1).data == 2.0

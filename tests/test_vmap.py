@@ -310,3 +310,12 @@ def test_masked_arrays_are_refused(numbers, dtype):
     table = np.ma.masked_array(numbers, np.ones_like(numbers))
     with pytest.raises(TypeError, match="got a masked array; give the rows that count"):
         vmap(lambda x, y: x * y, dtype=dtype)(table, np.ones(2))
+
+
+def test_the_remedy_for_an_index_is_take():
+    table = {0: 2.0, 1: 3.0}
+    rows = minigrad.vmap(lambda x, k: x * table[k])
+    assert rows(np.array([1.0, 2.0]), np.array([1, 1])).tolist() == [3.0, 6.0]
+    plain = minigrad.vmap(lambda x, k: x * [2.0, 3.0][k])
+    with pytest.raises(minigrad.GuardError, match=r"row 1 .*an index.*take\(rows, i\)"):
+        plain(np.array([1.0, 2.0]), np.array([0, 1]))

@@ -177,6 +177,59 @@ def an_lru_cache_of_captured_weights(compiled):
     yield f(1.0)
 
 
+@row(SAME)
+def a_cache_keeps_values_that_were_made_in_it(compiled):
+    w = Value(2.0)
+
+    @functools.cache
+    def squared(k):
+        return w * w * k
+
+    f = compiled(lambda x: squared(1) * x + squared(2))
+    yield f(1.0)
+    w.data = 3.0
+    yield [f(1.0), f(2.0)]
+    squared.cache_clear()
+    yield [f(2.0), f(3.0)]
+    w.data = 5.0
+    yield f(3.0)
+
+
+@row(SAME)
+def a_bounded_cache_keeps_numbers_that_were_read(compiled):
+    w = Value(2.0)
+
+    @functools.lru_cache(maxsize=4)
+    def squared(k):
+        return [w.data**2 * k]
+
+    f = compiled(lambda x: squared(1)[0] * x + squared(2)[0])
+    yield f(1.0)
+    w.data = 3.0
+    yield [f(1.0), f(2.0)]
+    squared.cache_clear()
+    yield [f(2.0), f(3.0)]
+
+
+@row(SAME)
+def a_cached_property_keeps_a_value(compiled):
+    class Model:
+        def __init__(self):
+            self.w = Value(2.0)
+
+        @functools.cached_property
+        def squared(self):
+            return self.w * self.w
+
+    model = Model()
+    f = compiled(lambda x: x * model.squared)
+    yield f(1.0)
+    model.w.data = 3.0
+    yield [f(1.0), f(2.0)]
+    del model.squared
+    yield f(1.0)
+
+
 @row()
 def singledispatch_gets_another_rule(compiled):
     @functools.singledispatch

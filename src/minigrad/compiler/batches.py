@@ -28,7 +28,7 @@ from .machine import GuardFailed, Machine, NotFinite
 from .passes.widen import Rows
 from .reuse import empty
 from .specialization import BY_ALL, FORWARD, Purpose, Specialization
-from .tracing.proxies import EXACT, EXACT_F32
+from .tracing.proxies import EXACT, EXACT_F32, rewrite_of
 
 Progress = Callable[[int], None] | None
 _BLOCK = 2**18  # numbers that differ from row to row in a block: 4 MB with their gradients
@@ -267,7 +267,7 @@ class Lanes(_Columns):
             other = "in float32 than in float64" if row == 0 else "than row 0"
             raise GuardError(
                 f"{name}: row {row} would take another way through the function {other} ({what}). "
-                "Write the choice with where(condition, a, b)."
+                f"{rewrite_of(what)}"
             )
         with np.errstate(over="ignore"):
             self.totals = totals.astype(given.dtype, copy=False)

@@ -28,7 +28,7 @@ from .audit import Schedule, agree, difference, measured, mode_of, reasons
 from .machine import GuardFailed, NotFinite
 from .repeat import Calls, repeat_of
 from .specialization import Specialization, exactly, specialize
-from .tracing.proxies import BRANCH, INDEX
+from .tracing.proxies import BRANCH, rewrite_of
 from .tracing.trace import collector_off, turn
 
 _STRUCTURES = 256  # programs for other structures: beyond, those not used for longest are dropped
@@ -105,7 +105,8 @@ class Dispatcher(Calls):
             self._streak = 0  # traces in a row without a replay
             self._missed = 0  # calls in a row for which a guard asked for another trace
             self._rests = 0  # such calls that run as they are
-            self.as_is = ""  # why it is not compiled at all: it changes what it reads
+            self.as_is = ""  # why it is not compiled at all: it changes what it reads, or
+            self.asks_which = False  # it asks which Values it was given
 
     def _forget(self) -> None:
         with self._lock:
@@ -263,8 +264,8 @@ class Dispatcher(Calls):
         if tried and self._strict:
             raise GuardError(
                 f"{self._name}: this call would take another way than the one that was "
-                f"compiled ({self._reason}). Write the choice with where(condition, a, b), or "
-                "compile with strict=False to have it traced again."
+                f"compiled ({self._reason}). {rewrite_of(self._reason)} Or compile with "
+                "strict=False, to have it traced again."
             )
         raise GuardFailed
 
@@ -309,7 +310,8 @@ class Dispatcher(Calls):
             ways.rests = 2**ways.missed if ways.missed > 2 else 0  # try again after a while
             raise self.uncompiled(
                 f"{self._name} was traced {_MOST_SPECS} times because calls took different ways "
-                f"({self._reason}). From now on such calls run uncompiled. {_rewrite(self._reason)}"
+                f"({self._reason}). From now on such calls run uncompiled. "
+                f"{rewrite_of(self._reason)}"
             )
         if ways.specs and may_rest:
             self._rest_after_a_miss()
@@ -345,7 +347,7 @@ class Dispatcher(Calls):
             raise self.uncompiled(
                 f"{self._name} was traced {_RETRACES + 1} times in a row because calls took "
                 f"different ways ({self._reason}). Tracing takes longer than calling the function "
-                f"as it is, so that most such calls run uncompiled now. {_rewrite(self._reason)}"
+                f"as it is, so that most such calls run uncompiled now. {rewrite_of(self._reason)}"
             )
 
     def _specialize(self, flat: Flat, known: Any) -> Specialization:
@@ -359,7 +361,9 @@ class Dispatcher(Calls):
         self.left = self.audit.traced(spec, self.left)
         ways = self._cache.setdefault(flat.key, _Ways())
         self._last = spec
-        change = spec.environment.changed()
+        # More results in a cache are no change, unless they are numbers of this very call.
+        filled = spec.environment.filled() if spec.escaped else None
+        change = spec.environment.changed() or filled
         self._changes = self._changes + 1 if change is not None else 0
         if spec.is_faithful and change is None:
             ways.specs.insert(0, spec)
@@ -447,21 +451,31 @@ class Dispatcher(Calls):
         return Uncompiled(why)
 
     def _changes_things(self, change: str) -> None:
-        """Give up compiling: the function changes what it reads."""
+        self._give_up(
+            f"{self._name} changes {change}, which it reads. A program would not do that at "
+            "each call, so it runs uncompiled. Return what is to be kept, and do the rest "
+            "around the call."
+        )
+
+    def _give_up(self, why: str) -> None:
+        """Have all calls run as they are from now on."""
         with self._lock:
-            self.as_is = (
-                f"{self._name} changes {change}, which it reads. A program would not do that at "
-                "each call, so it runs uncompiled. Return what is to be kept, and do the rest "
-                "around the call."
-            )
+            self.as_is = why
             self._expect_nothing()
-        self._warn(self.as_is)
+        self._warn(why)
 
     def _warn_of_what_was_seen(self, spec: Specialization, change: str | None) -> None:
         """Warn of what a program does not repeat, once each."""
         name = self._name
         if self._changes > _CHANGES:
             self._changes_things(str(change))
+        if spec.asks_which:
+            self.asks_which = True
+            self._give_up(
+                f"{name} asks which Values it was given (is, ==, in, a dict by Values). Others may "
+                "make a difference at another call, so it runs uncompiled. Give what it depends on "
+                "as an argument: a number, a text."
+            )
         if spec.text_at:
             self._warn(
                 f"{name} makes texts of numbers, at {spec.text_at}: they are made when it is "
@@ -492,13 +506,6 @@ def _what_failed(spec: Specialization, failure: GuardFailed) -> str:
     if failure.args and failure.args[0] < len(guards):
         return str(guards[failure.args[0]].what)
     return "; ".join(guard.what for guard in guards[:3])
-
-
-def _rewrite(reason: str) -> str:
-    """Say how to write what a guard was noted for, so that it stays open."""
-    if reason.startswith(INDEX):
-        return "Write minigrad.take(rows, i) for rows[i] there: then any index will do."
-    return "Write the choice with where(condition, a, b), or keep the number open."
 
 
 def _warn_caller(text: str) -> None:

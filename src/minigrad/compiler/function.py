@@ -29,6 +29,7 @@ from ..core.graph import topological_order
 from ..core.modes import in_strict, is_recording
 from ..core.names import plural
 from ..core.observers import refuse_in_trace, tracer
+from ..errors import TraceError
 from ..optim import Optimizer
 from ..scalar import Value, fused
 from .arguments.structure import Flat, flatten, lifted, shape_only
@@ -169,6 +170,8 @@ class Compiled(Made, Entry):
 
     def _eager_gradients(self, args: Args, kwargs: Kwargs) -> tuple[float, Gradients]:
         """The same without a program; Values of the graph that nobody made here are parameters."""
+        if self.dispatch.asks_which:  # derivatives by each argument need stand-ins
+            raise TraceError(f"{self.dispatch.as_is} For gradients: call it, and then backward().")
         flat = self.dispatch.flat(args, kwargs)
         given = StandIns(flat)
         output = given.run(self.__wrapped__)

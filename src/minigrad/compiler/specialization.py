@@ -48,6 +48,7 @@ from .tracing.lifted import Argument
 from .tracing.subscripts import open_subscripts, watched_lists
 from .tracing.tape import INPUT, Tape
 from .tracing.trace import Trace, collector_off, trace
+from .tracing.which import Given
 
 _STOP_GRADIENT = MAPS["stop_gradient"].code
 T = TypeVar("T")
@@ -106,6 +107,7 @@ class Specialization:
     leading_read: int  # how many of the first inputs the function reads at all
     escaped: list[str]  # where numbers of the trace are left, if anywhere
     text_at: str  # where a number became text, if one did
+    asks_which: bool  # which Values it was given: others may make a difference
     is_exact: bool = False
     is_faithful: bool = True  # whether the machine passes the guards where the trace was made
     seconds: float = 0.0  # that making it took
@@ -374,6 +376,7 @@ def specialize(
         leading_read=leading_read,
         escaped=run.escaped,
         text_at=run.text_at,
+        asks_which=run.asks_which,
         stored=stored,
     )
     if program.guards:  # a number on an edge may fall to the other side
@@ -403,7 +406,8 @@ class _Run:
         self.kinds: tuple[Callable[[float], Any] | None, ...] = ()
         self._leaves: list[Value] = [Argument(number) for number in flat.numbers]
         for at, source in flat.sources:
-            self._leaves[at] = Value(flat.numbers[at])
+            self._leaves[at] = given = Given(flat.numbers[at])
+            given.source = source
             if source.label:
                 self._leaves[at].label = source.label
         context = Trace()
@@ -413,7 +417,7 @@ class _Run:
         dice = environment.thrown()
         self.tape = self._traced(context)
         self.escaped = let_go(context, arguments)
-        self.text_at = context.text_at
+        self.text_at, self.asks_which = context.text_at, context.asks_which
         if environment.thrown() != dice or context.has_drawn:
             raise TraceError(
                 f"{getattr(function, '__name__', 'a compiled function')} draws random numbers; the "

@@ -23,6 +23,7 @@ from ..arguments.structure import Flat
 from ..function import Compiled
 from ..ir.program import Program
 from ..specialization import Specialization
+from ..tracing.proxies import rewrite_of
 from ..views.plan import Plan
 from ..views.planner import plan
 
@@ -41,9 +42,9 @@ def traced(
     example = as_numpy(example)
     spec, flat = compiled.dispatch.replay_or_refuse(example, {}, lambda spec, flat: (spec, flat))
     if spec.program.guards and guards == "error":
+        what = spec.program.guards[0].what
         raise GuardError(
-            f"{call}: {compiled.__name__} decides by its numbers ({spec.program.guards[0].what}). "
-            "Write the choice with where(condition, a, b)."
+            f"{call}: {compiled.__name__} decides by its numbers ({what}). {rewrite_of(what)}"
         )
     return compiled.__name__, spec, flat
 

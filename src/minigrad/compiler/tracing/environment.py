@@ -25,7 +25,7 @@ import numpy as np
 from ...core.names import is_ours
 from ...core.turns import forked
 from .builtins import stands_in
-from .places import MISSING, Kind, Place, is_same
+from .places import MISSING, RESULTS, Kind, Place, is_same
 from .search import Search
 from .unchanged import first_changed, first_moved
 
@@ -71,6 +71,11 @@ class Environment:
             self.contents[at] = content  # what does not matter need not be told apart again
             at = first_changed(self.ways, self.things, self.contents, at + 1)
         return None
+
+    def filled(self) -> str | None:
+        """Name a cache in which there is more than there was, or return None."""
+        caches = (place for place in self.places if place.kind is RESULTS or place.filled)
+        return next((place.name for place in caches if place.has_filled_up()), None)
 
     def watched(self) -> list[str]:
         """List the names, sorted."""

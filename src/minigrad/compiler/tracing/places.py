@@ -8,7 +8,6 @@ there is ever called, asked for an attribute, or compared by a rule of its own.
 from __future__ import annotations
 
 import gc
-import operator
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -29,6 +28,7 @@ _NUMBERS = {float, int, bool, complex, Fraction, Decimal}
 _TEXTS = {str, bytes, NoneType}
 # What Python itself writes into a class now and then.
 _NOTES = {"__slotnames__", "__doc__", "__annotations__", "__annotations_cache__"}
+_MOST_RESULTS = 1000  # of a cache that are compared one by one, at each call
 _DEPTH = 50  # containers in containers that are compared: one may lie in itself
 
 
@@ -144,6 +144,20 @@ def _in_slots(thing: Any) -> tuple[Any, ...]:
     return (type(thing), *[part for pair in slots_of(thing) for part in pair])
 
 
+def _in_cache(cached: Any) -> tuple[Any, ...]:
+    """How many results `lru_cache` keeps, and these (or links to them), if they are not many."""
+    size = cached.cache_info().currsize
+    tables = [part for part in gc.get_referents(cached) if type(part) is dict]
+    return size, *(x for table in tables for x in table.values() if size <= _MOST_RESULTS)
+
+
+def _are_still_there(now: Any, then: Any) -> bool:
+    """Tell whether a cache has lost nothing; more results make no difference."""
+    if now[0] > _MOST_RESULTS:
+        return bool(now[0] >= then[0])
+    return set(map(id, then[1:])) <= set(map(id, now[1:]))
+
+
 class Asked:
     """A property of one of our own objects, whose code is known to do nothing but compute."""
 
@@ -188,7 +202,7 @@ WEAK = Kind("?", lambda ref: (id(weakref.ref.__call__(ref)),))  # which keeps no
 ASKED = Kind("?", lambda asked: (asked.answer(),))
 VARIABLE = Kind("?", lambda variable: (ContextVar.get(variable, MISSING),))
 LOCAL = Kind("?", lambda local: (None, *pairs(vars(local))), head=1)
-RESULTS = Kind("?", lambda cached: (cached.cache_info().currsize,), alike=operator.ge)
+RESULTS = Kind("?", _in_cache, alike=_are_still_there)
 
 
 class Place:
@@ -219,6 +233,14 @@ class Place:
             return then if kind.quick is None else ()  # equal, but not for good
         self.then = now
         return now if kind.quick is None else quick
+
+    def has_filled_up(self) -> bool:
+        """Tell whether it is a cache in which there is something now that was not there."""
+        now = self.kind.look(self.thing)
+        if self.kind is RESULTS:
+            return not set(map(id, now[1:])) <= set(map(id, self.then[1:])) or now[0] > self.then[0]
+        head = self.kind.head or 0
+        return not self.filled.isdisjoint({*now[head::2]} - {*self.then[head::2]})
 
     def _that_matter(self, now: Any, then: Any, mentioned: frozenset[str] | None) -> Any:
         head = self.kind.head or 0

@@ -32,9 +32,19 @@ from ...core.coerce import is_number
 from ...scalar import Value
 from .texts import is_formatting
 
-BRANCH, INDEX = "a branch", "an index"  # what guards are called that keep them
+# What guards are called that keep them.
+BRANCH, INDEX, WHICH = "a branch", "an index", "which Value it is"
 EXACT, EXACT_F32 = 2**53, 2**24  # whole numbers beyond have no float, or float32, of their own
 exact: ContextVar[int] = ContextVar("exact", default=EXACT)  # for traces that are begun here
+
+
+def rewrite_of(what: str) -> str:
+    """Say how to write what a guard was noted for, so that it stays open."""
+    if what.startswith(INDEX):
+        return "Write minigrad.take(rows, i) for rows[i] there: then any index will do."
+    if what.startswith(WHICH):
+        return "What max, min and take choose is open, unless is, == or index(…) asks which it is."
+    return "Write the choice with where(condition, a, b), or keep the number open."
 
 
 class TraceContext(Protocol):

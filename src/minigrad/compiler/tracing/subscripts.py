@@ -7,10 +7,10 @@ that the function stands in, and only where the same source compiles to the very
 function has: a file that was edited meanwhile, or a function without a source, stays as it is, and
 an index there ties the program to its number.
 
-What is taken out of a list is not the Value itself but a node that stands for any of them. Where
-the code asks which one it is (`is`, `in`, `==`, `id`), nothing is changed either. Rows of Values
-are taken only out of lists that are watched for changes, and one who changes such a row changes the
-row itself (`TakenRow`).
+What is taken out of a list is not the Value itself but a node that stands for any of them
+(`which.py`); so `x is y` is written as a call, too, and where the code asks for an `id`, subscripts
+stay as they are. Rows of Values are taken only out of lists that are watched for changes, and one
+who changes such a row changes the row itself (`TakenRow`).
 
 Start at `open_subscripts`.
 """
@@ -26,19 +26,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...scalar import Value
 from . import places
 from .environment import Environment
 from .proxies import TracedNumber
+from .which import is_same_value
 
 _MARK = "minigrad: x[k] that is read"  # stands for `item` until the code is compiled
+_IS_MARK = "minigrad: x is y"  # and this for `is_the_same`
 _LARGEST = 1_000_000  # characters of a module that is compiled again
 _FUTURES = 0  # what `from __future__` sets in the code of a module
 for _feature in __future__.all_feature_names:
     _FUTURES |= getattr(__future__, _feature).compiler_flag
-_WHICH = (ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Eq, ast.NotEq)
 
 
 @contextmanager
@@ -73,8 +74,7 @@ def item(rows: Any, k: Any) -> Any:
     """Return `rows[k]`, with the index open if that can be."""
     if type(k) is not TracedNumber or k.context is None or not k.is_int:
         return rows[k]
-    kind = type(rows)
-    if (kind is not list and kind is not tuple) or not rows:
+    if type(rows) not in (list, tuple, TakenRow) or not rows:
         return rows[k]
     kinds = set(map(type, rows))
     if all(issubclass(each, Value) for each in kinds):
@@ -82,6 +82,12 @@ def item(rows: Any, k: Any) -> Any:
     if kinds <= {list, tuple} and _are_still([rows, *rows], k.context.watched) and _is_table(rows):
         return TakenRow(rows, k)
     return rows[k]
+
+
+def is_the_same(a: Any, b: Any) -> bool:
+    """Return `a is b`, of what they stand for."""
+    a, b = (x._source() if type(x) is TakenRow and a is not b else x for x in (a, b))
+    return is_same_value(a, b)
 
 
 def _is_table(rows: Any) -> bool:
@@ -123,11 +129,13 @@ for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__"):
 @lru_cache(maxsize=512)
 def opened_code(code: CodeType) -> CodeType | None:
     """Return the same code with its subscripts open; None if there are none, or no source."""
-    if not _has_subscripts(code):
+    if not _has_something_to_open(code):
         return None
     lines = tuple(linecache.getlines(code.co_filename))
-    text = _statement_at(lines, code.co_firstlineno)
-    pair = _compiled_again(text, code.co_filename, code.co_flags & _FUTURES) if text else None
+    text, flags = _statement_at(lines, code.co_firstlineno), code.co_flags & _FUTURES
+    pair = (
+        _compiled_again(text, code.co_filename, flags, _module_of(lines).imported) if text else None
+    )
     if pair is None:
         return None
     plain, opened = pair
@@ -140,28 +148,39 @@ def _statement_at(lines: tuple[str, ...], line: int) -> str:
 
     The other statements would take longer than the trace of a small function.
     """
-    for first, last in _statements(lines):
+    for first, last in _module_of(lines).statements:
         if first <= line <= last:
             return "\n" * (first - 1) + "".join(lines[first - 1 : last])
     return ""
 
 
+class _Module(NamedTuple):
+    """What is to be known of a source."""
+
+    statements: list[tuple[int, int]]  # the first and the last line of each, or of some in a line
+    imported: tuple[str, ...]  # names whose functions Python calls in a way of its own
+
+
 @lru_cache(maxsize=32)
-def _statements(lines: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return the first and the last line of each statement, or of several that share a line."""
+def _module_of(lines: tuple[str, ...]) -> _Module:
+    """Read a module; where it is not Python, or too long, there is nothing in it."""
     source = "".join(lines)
-    found: list[tuple[int, int]] = []
     try:
         with _unwarned():
-            body = ast.parse(source).body if len(source) < _LARGEST else []
+            module = ast.parse(source if len(source) < _LARGEST else "")
     except (SyntaxError, ValueError, RecursionError):
-        return []
-    for node in body:
+        return _Module([], ())
+    found: list[tuple[int, int]] = []
+    for node in module.body:
         first = min([node.lineno, *[each.lineno for each in getattr(node, "decorator_list", ())]])
         if found and first <= found[-1][1]:
             first, _ = found.pop()
         found.append((first, node.end_lineno or node.lineno))
-    return found
+    imports = [
+        node for node in _own_nodes(module) if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    names = [alias.asname or alias.name.split(".")[0] for each in imports for alias in each.names]
+    return _Module(found, tuple(sorted({*names} - {"*"})))
 
 
 @contextmanager
@@ -173,26 +192,31 @@ def _unwarned() -> Iterator[None]:
 
 
 @lru_cache(maxsize=512)
-def _compiled_again(text: str, filename: str, flags: int) -> tuple[CodeType, CodeType] | None:
+def _compiled_again(
+    text: str, filename: str, flags: int, imported: tuple[str, ...]
+) -> tuple[CodeType, CodeType] | None:
     """Compile a statement as it is and with open subscripts; None if it cannot be compiled."""
     try:
         with _unwarned():
             tree = ast.parse(text)
+            if imported:
+                names = ast.Import([ast.alias(name) for name in imported])
+                tree.body.insert(0, ast.fix_missing_locations(names))
             plain = compile(tree, filename, "exec", flags, dont_inherit=True)
             opened = compile(_Opening().visit(tree), filename, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return None
-    return plain, _with_item(opened)
+    return plain, _with_calls(opened)
 
 
 class _Opening(ast.NodeTransformer):
-    """Writes x[k] as a call, except in functions that ask which Value something is."""
+    """Writes x[k] as a call, except in functions that ask for an id, and `x is y`."""
 
     _is_asked = False  # whether the function that is being read does
 
     def visit_FunctionDef(self, node: Any) -> Any:
         """Read a function, and what is defined in it by itself."""
-        outer, self._is_asked = self._is_asked, any(map(_asks_which, _own_nodes(node)))
+        outer, self._is_asked = self._is_asked, any(map(_is_id, _own_nodes(node)))
         self.generic_visit(node)
         self._is_asked = outer
         return node
@@ -205,8 +229,25 @@ class _Opening(ast.NodeTransformer):
         is_plain = isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.Starred))
         if is_plain or self._is_asked or not isinstance(node.ctx, ast.Load):
             return node
-        mark = ast.copy_location(ast.Constant(_MARK), node)
-        return ast.copy_location(ast.Call(mark, [node.value, node.slice], []), node)
+        return _called(_MARK, node, node.value, node.slice)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """Write x is y as a call, unless one of them is None, True or another constant."""
+        self.generic_visit(node)
+        sides = (node.left, *node.comparators)
+        if not isinstance(node.ops[0], (ast.Is, ast.IsNot)) or len(sides) > 2:
+            return node
+        if any(isinstance(side, ast.Constant) for side in sides):
+            return node
+        call = _called(_IS_MARK, node, *sides)
+        if isinstance(node.ops[0], ast.Is):
+            return call
+        return ast.copy_location(ast.UnaryOp(ast.copy_location(ast.Not(), node), call), node)
+
+
+def _called(mark: str, node: ast.expr, *arguments: ast.expr) -> Any:
+    call = ast.Call(ast.copy_location(ast.Constant(mark), node), [*arguments], [])
+    return ast.copy_location(call, node)
 
 
 def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
@@ -219,19 +260,20 @@ def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _asks_which(node: ast.AST) -> bool:
-    if isinstance(node, ast.Compare) and any(isinstance(op, _WHICH) for op in node.ops):
-        return not any(isinstance(x, ast.Constant) for x in (node.left, *node.comparators))
+def _is_id(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "id"
 
 
-def _with_item(code: CodeType) -> CodeType:
-    """Put `item` itself where its mark stands."""
+_CALLED: dict[str, Any] = {_MARK: item, _IS_MARK: is_the_same}
+
+
+def _with_calls(code: CodeType) -> CodeType:
+    """Put the functions themselves where their marks stand."""
 
     def made(constant: Any) -> Any:
         if isinstance(constant, CodeType):
-            return _with_item(constant)
-        return item if constant == _MARK else constant
+            return _with_calls(constant)
+        return _CALLED.get(constant, constant) if type(constant) is str else constant
 
     return code.replace(co_consts=tuple(map(made, code.co_consts)))
 
@@ -252,8 +294,10 @@ def _places_of(module: CodeType) -> dict[tuple[Any, ...], CodeType | None]:
     return found
 
 
-def _has_subscripts(code: CodeType) -> bool:
+def _has_something_to_open(code: CodeType) -> bool:
     for step in dis.get_instructions(code):
-        if step.opname == "BINARY_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr == "[]"):
+        if step.opname in ("BINARY_SUBSCR", "IS_OP") or step.argrepr == "[]":
             return True
-    return any(_has_subscripts(each) for each in code.co_consts if isinstance(each, CodeType))
+    return any(
+        _has_something_to_open(each) for each in code.co_consts if isinstance(each, CodeType)
+    )

@@ -30,6 +30,7 @@ from .builtins import patched, unpatch
 from .proxies import Inverted, TracedBool, TracedNumber, exact, plain_number
 from .tape import ARGMAX, CONSTANT, DOT, MAX, SMALLER, SUM, TAKE, Entries, Guard, Tape, release
 from .texts import shown_at
+from .which import Chosen
 
 _lock = forked(threading.RLock())  # one trace at a time: it stands in for max and min meanwhile
 _is_running = False
@@ -53,6 +54,7 @@ class Trace:
         self.wholes: list[Value] = []  # used as whole numbers
         self.watched: frozenset[int] = frozenset()  # lists whose changes are noticed, by id
         self.exact = exact.get()
+        self.asks_which = False  # which Values it was given, see `which.py`
         self.has_drawn = False  # random numbers that no state tells of
         self.text_at = ""  # the first place where a number became text
         self._readings: list[TracedNumber] = []
@@ -132,7 +134,7 @@ class Trace:
         nodes = [x if type(x) is Value else _as_value(x) for x in operands]
         self._is_own = True
         try:
-            node = Value(number, nodes)
+            node = (Chosen if kind == "take" else Value)(number, nodes)
         finally:
             self._is_own = False
         self.kinds[id(node)] = kind
