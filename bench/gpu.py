@@ -44,7 +44,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from compiled import ONE_THREAD, pin
+from contestant import ONE_THREAD, pin
 from gpu_page import JAX, OURS, TORCH, ratio, tables
 
 if {"cpu", "--probe"} & set(sys.argv):  # JAX and NumPy read it when they are imported

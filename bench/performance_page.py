@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from . import compiled_tables, eager, prose
+from . import compiled_cases, compiled_tables, eager, prose
 
 _PLACE = re.compile(r"(<!-- (eager|compiled)((?: [^>]*)?) -->\n).*?(<!-- end -->)", re.DOTALL)
 NOT_YET = "*Not in the run that is written down here.*\n"
@@ -55,14 +55,14 @@ def _eager(cases: dict[str, Any], _: list[str]) -> Iterator[str]:
     for name, case in cases.items():
         columns = ("engine", *eager.COLUMNS.values())
         yield _table(eager.title(name, case), columns, eager.lines(case))
-    said = ((text, figure, "yes" if holds else "no") for text, figure, holds in eager.claims(cases))
-    yield _table("what is claimed of W2 and W3", ("claim", "measured", "holds"), said)
+    for told, columns, said in eager.ends(cases):
+        yield _table(f"{told} of W2 and W3", columns, said)
 
 
 def _compiled(cases: dict[str, Any], names: list[str]) -> Iterator[str]:
-    """Write the tables of some cases; without names, that of what must hold."""
+    """Write the tables of some cases; without names, those of goals and of what must hold."""
     every = compiled_tables.tables(cases)
-    wanted = [t for t in every if t[0].partition(":")[0] in names] if names else every[-1:]
+    wanted = [t for t in every if t[0].partition(":")[0] in names] if names else every[-2:]
     for table in wanted:
         yield _table(*table)
 
@@ -70,15 +70,15 @@ def _compiled(cases: dict[str, Any], names: list[str]) -> Iterator[str]:
 _SUMMARY = re.compile(r"(<!-- summary -->).*?(<!-- end -->)", re.DOTALL)
 # The lines of the front page: whose times are in them.
 FRONT = {
-    "classic Python engine / minigrad eager": (compiled_tables.CLASSIC, compiled_tables.EAGER),
+    "classic Python engine / minigrad eager": (compiled_cases.CLASSIC, compiled_cases.EAGER),
     "PyTorch / jax.jit / C by hand": (
-        compiled_tables.TORCH,
-        compiled_tables.JAX,
-        compiled_tables.C,
+        compiled_cases.TORCH,
+        compiled_cases.JAX,
+        compiled_cases.C,
     ),
     "**minigrad compiled**: whole call / kernel alone": (
-        compiled_tables.WHOLE,
-        compiled_tables.KERNEL,
+        compiled_cases.WHOLE,
+        compiled_cases.KERNEL,
     ),
 }
 

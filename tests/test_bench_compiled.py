@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,11 +18,13 @@ def bench():
         pytest.skip("the benchmarks are not here")
     sys.path.insert(0, str(ROOT))
     try:
-        from bench import columns, compiled_tables
+        from bench import columns, compiled_cases, compiled_claims, compiled_tables, eager
     finally:
         sys.path.remove(str(ROOT))
-    compiled_tables.print_table = columns.print_table
-    return compiled_tables
+    names = {}
+    for module in (compiled_cases, compiled_claims, compiled_tables):
+        names |= vars(module)
+    return SimpleNamespace(**names, print_table=columns.print_table, eager=eager)
 
 
 def row(least, **more):
@@ -68,6 +71,42 @@ def test_tables_fit_80_columns(bench, capsys):
         assert whole in text
     assert " ".join(missing.split()) in " ".join(text.split())
     assert "…" not in text
+
+
+def test_a_goal_stands_beside_the_claim_that_leaves_room_for_noise(bench):
+    """A goal that was missed is shown as missed, and a claim about the same figure may hold."""
+    case = {"rows": {bench.KERNEL: row(1e-5), bench.WHOLE: row(1.4e-5)}}
+    text = "A: whole call / kernel"
+    goals, claims = (dict(_said(table({"A": case}))) for table in _ends(bench))
+    assert goals[f"{text} <= 1.25"] == ("1.4", "NO")
+    assert claims[f"{text} <= 1.5"] == ("1.4", "yes")
+    case["rows"][bench.WHOLE] = {"missing": "died"}
+    goals, claims = (dict(_said(table({"A": case}))) for table in _ends(bench))
+    assert goals[f"{text} <= 1.25"] == claims[f"{text} <= 1.5"] == ("–", "not measured")
+
+
+def _ends(bench):
+    return bench.table_of_goals, bench.table_of_claims
+
+
+def _said(table):
+    return [(text, (figure, verdict)) for text, figure, verdict in table[2]]
+
+
+def test_no_claim_is_sharper_than_its_goal(bench):
+    pairs = list(bench.with_goals({}))
+    assert len(pairs) == 17
+    assert all(figure is None and goal <= bound for _, figure, goal, bound in pairs)
+
+
+def test_eager_goals_are_told_where_they_were_measured(bench):
+    rows = {bench.eager.BASE: {"min": 62.0}, bench.eager.FLOATS: {"min": 31.0}}
+    assert list(bench.eager.goals({"W2": {"rows": rows}})) == [
+        ("W2: minigrad native, ns <= 65", "62.0", True),
+        ("W2: minigrad native / plain floats, forward only <= 1.7", "2.00", False),
+    ]
+    missing = {bench.eager.BASE: {"min": 62.0}, bench.eager.FLOATS: {"missing": "no"}}
+    assert list(bench.eager.goals({"W3": {"rows": missing}})) == []
 
 
 @pytest.mark.usefixtures("bench")

@@ -40,15 +40,42 @@ class C:
         return ctypes.CDLL(str(library))
 
     def prepare(self, case):
+        if case == "T":
+            return self.rosenbrock()
         if case == "A":
             return self.demo()
         if case == "C":
             return self.options()
+        if case.startswith("M"):
+            return self.digits(case)
         if case.startswith("D"):
             return self.tape(problems.dag(case.split()[1]), problems.INPUTS)
         if case.startswith("R"):
             return self.tape(*hidden.record(case.split()[1], problems.Kit))
         return self.gpt(problems.encode(problems.DOCUMENTS[int(case[1:])]))
+
+    def rosenbrock(self):
+        function, slopes = self.build("rosenbrock").rosenbrock, np.empty(2)
+        function.restype = ctypes.c_double
+        arguments = (*map(ctypes.c_double, problems.PLACE), pointer(slopes))
+        return Job(lambda: function(*arguments), lambda value: (value, slopes))
+
+    def digits(self, case):
+        step = self.build("digits").digits_step
+        step.restype = ctypes.c_double
+        x, labels = digits.images(digits.batch_of(case))
+        labels = labels.astype(np.intc)
+        weights = [array for w, b in digits.matrices() for array in (w.T.copy(), b)]
+        slopes, hidden = [np.empty_like(w) for w in weights], np.empty((2, len(x), len(weights[1])))
+        arguments = (
+            *(ctypes.c_long(len(x)), ctypes.c_double(digits.LR)),
+            *map(pointer, (x, labels, *weights, *slopes, *hidden)),
+        )
+        layers = (slopes[0].T, slopes[1]), (slopes[2].T, slopes[3])
+        kept = labels, weights, hidden
+        return Job(
+            lambda: step(*arguments), lambda value: (value, problems.demo_join(layers), kept)[:2]
+        )
 
     def demo(self):
         step = self.build("demo").demo_step
@@ -137,6 +164,10 @@ class NumPy:
     block = 4096
 
     def prepare(self, case):
+        if case == "T":
+            place = np.array(problems.PLACE)
+            call = functools.partial(rosenbrock_by_hand, *place)
+            return Job(call, lambda found: (found[0], np.array(found[1:])))
         if case == "A":
             return demo()
         if case == "C":

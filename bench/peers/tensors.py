@@ -23,6 +23,9 @@ class Torch:
 
     def prepare(self, case):
         torch = self.torch
+        if case == "T":
+            inputs = self.leaves(problems.PLACE)
+            return self.job(lambda: problems.rosenbrock(*inputs), inputs, np.stack)
         if case == "A":
             layers = [self.leaves(layer) for layer in problems.demo_matrices()]
             parameters = [p for layer in layers for p in layer]
