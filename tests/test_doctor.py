@@ -535,15 +535,55 @@ def test_loops_and_floods_end(text, why, tmp_path):
     assert found.problem == f"it did not come to an end: {why}"
 
 
-def test_an_operation_that_hangs_is_named(tmp_path):
+# What hangs, and the smallest expression that shows it.
+HANGING = {
+    "an operation": ("t = math.tanh(self.data)", "while True: pass", "a.tanh()"),
+    "the pass": ("in reversed(topo):", "in iter(lambda: topo[-1], 0):", "b.backward()"),
+}
+
+
+@pytest.mark.parametrize("name", HANGING)
+def test_what_hangs_is_a_fault_with_its_line(name, tmp_path):
+    old, new, part = HANGING[name]
+    text = source("closure")
+    assert text.count(old) == 1
+    report = examined(tmp_path, text.replace(old, new))
+    (finding,) = report.faults
+    assert (report.problem, finding.code) == ("", "no_end")
+    assert finding.got == "it does not come to an end"
+    assert part in finding.written(report.spelling)
+    line = text[: text.index(old)].count("\n") + 1
+    assert finding.line in (line, line + 1)
+
+
+def test_an_operation_that_cannot_be_ended_is_named(tmp_path):
     path = tmp_path / "engine.py"
-    text = source("closure").replace("t = math.tanh(self.data)", "while True: pass")
+    # Between lines it can be ended; this is one that never is.
+    text = source("closure").replace("t = math.tanh(self.data)", "t = sum(iter(int, 1))")
     path.write_text(text, encoding="utf-8")
     found = examine_stranger(str(path), seconds=2.0)
     assert (
         "time ran out while running “a = Value(0.5); b = a.tanh(); b.backward()”" in found.problem
     )
     assert found.outcomes["mul"]["grad"] == {"a": -2.0, "b": 3.0, "c": 1.0}
+
+
+ENDLESS = {
+    "making one": ("self.data = data\n", "Value(2.5) does not come to an end"),
+    "adding": (
+        "out = Value(self.data + other.data",
+        "+ or * of two Values does not come to an end",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_cannot_even_be_made_or_added_without_end_is_said(name, monkeypatch):
+    monkeypatch.setattr("minigrad.check.doctor.finding.LONGEST", 0.1)
+    line, said = ENDLESS[name]
+    text = source("closure")
+    assert line in text
+    assert judged(text.replace(line, f"while True: pass\n        {line}")).problem == said
 
 
 FORGERIES = [

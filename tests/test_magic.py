@@ -84,6 +84,18 @@ def test_a_class_of_a_session_that_hangs_is_told():
     assert has_outcomes
 
 
+def test_a_pass_of_a_session_that_hangs_is_told():
+    hangs = source("tuple_prev").replace(
+        "        for node in reversed", "        while True: pass\n        for node in reversed"
+    )
+    assert "while True" in hangs
+    problem = in_session(
+        f"{hangs}\nfrom minigrad.check.doctor.subjects import examine_class\nimport json\n"
+        "print(json.dumps(examine_class(Value, {}, seconds=1.0).problem))\n"
+    )
+    assert "time ran out while running" in problem
+
+
 @pytest.mark.parametrize("name", ["TimeIsUpError", "KeyboardInterrupt"])
 def test_whoever_waits_may_interrupt(name):
     raises = source("tuple_prev").replace("t = math.tanh(self.data)", f"raise {name}")

@@ -115,6 +115,15 @@ ASTRAY = {
         "overwrite",
         "child.grad = local_grad * v.grad",
     ),
+    "a pass that overwrites what begins as None": (
+        LOCAL,
+        (
+            ("child.grad += local_grad * v.grad", "child.grad = local_grad * v.grad"),
+            ("self.grad = 0\n", "self.grad = None\n"),
+        ),
+        "overwrite",
+        "child.grad = local_grad * v.grad",
+    ),
     "a pass that forgets": (
         LOCAL,
         (("child.grad += local_grad * v.grad", "child.grad += local_grad"),),

@@ -14,10 +14,12 @@ import importlib
 import pkgutil
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .clock import TooLongError, bounded
 from .dialect import Dialect
 from .extras import ask, others
 from .finding import find
@@ -27,11 +29,14 @@ from .loading import Loading, SlowError, told
 from .notebooks import Cells, is_notebook
 from .passes import Named, NoEngineError
 from .reading import UnreadableError
-from .run_probes import run_all
+from .run_probes import NO_END, Outcome, error_of, run_all
 from .scripts import Probe
 from .trees import digests
 
 MOST_LEFT_OUT = 3  # statements that are told of by themselves
+PATIENCE = 0.5  # CPU seconds for a question, which take milliseconds
+LEAST = 0.05  # the same, after many that did not come to an end
+UNHURRIED = ("deep", "memory")  # kinds of questions that take longer
 
 
 def work(job: dict[str, Any], say: Callable[[str, Any], None]) -> None:
@@ -73,15 +78,48 @@ def answer(
     say("class", _introduced(dialect, extras))
     # Without a sandbox, whoever waits may still interrupt.
     everything = BaseException if job["is_timed"] else (Exception, SystemExit)
+    endless = _Endless()
     for question in questions:
         try:
-            ((_, outcome),) = run_all(dialect, [question])
+            if (known := endless.known(question)) is not None:
+                outcome = known
+            elif job["is_timed"] and question.kind not in UNHURRIED:
+                with bounded(endless.seconds, dialect.file):
+                    ((_, outcome),) = run_all(dialect, [question])
+            else:
+                ((_, outcome),) = run_all(dialect, [question])
+        except TooLongError as error:
+            outcome = endless.learn(question, error_of(error, dialect))
         except everything as error:
             outcome = {"error": type(error).__name__, "message": "", "line": None}
         say("outcome", outcome)
     for call, count in filter(None, extras.values()):
         say("other", [ask(dialect, call, point[:count], job["step"]) for point in job["points"]])
     say("end", True)
+
+
+@dataclass(slots=True)
+class _Endless:
+    """What did not come to an end so far: of such an operation, nothing more is asked."""
+
+    count: int = 0
+    operations: dict[str, Outcome] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """How long to wait for a question; less and less, as all of them have few seconds."""
+        return max(PATIENCE / (1 + self.count), LEAST)
+
+    def known(self, question: Probe) -> Outcome | None:
+        ops = sorted(question.script.ops & {*self.operations})
+        return self.operations[ops[0]] if ops else None
+
+    def learn(self, question: Probe, outcome: Outcome) -> Outcome:
+        self.count += 1
+        outcome |= {"error": NO_END, "message": ""}
+        if question.kind == "first" and len(question.script.statements) == 1:
+            self.operations |= dict.fromkeys(question.script.ops, outcome)
+        return outcome
 
 
 def _limit(seconds: int) -> None:

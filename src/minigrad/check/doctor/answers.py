@@ -13,7 +13,6 @@ import json
 import secrets
 import signal
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,18 +178,11 @@ def job_of(kind: str, named: Mapping[str, str] | str, seed: int) -> dict[str, An
         "home": str(Path.home()) if kind != "text" else "",
         "only_definitions": False,
         "is_timed": kind != "text" and hasattr(signal, "setitimer"),
-        "has_clock": _has_clock(kind),
         "asking": 0,
         "changing": False,
         "points": points(seed),
         "step": STEP,
     }
-
-
-def _has_clock(kind: str) -> bool:
-    """Whether a signal can end what runs here: a browser has none, nor other threads than one."""
-    is_main = kind != "text" or threading.current_thread() is threading.main_thread()
-    return hasattr(signal, "setitimer") and is_main and sys.platform != "emscripten"
 
 
 def _asked(job: dict[str, Any], seconds: float, seed: int) -> tuple[Examination, str]:

@@ -14,7 +14,7 @@ from .catalogue import CRASHES, FAULTS
 from .evidence import Evidence
 from .judging import ill_outcome
 from .probes import BY_NAME
-from .run_probes import Outcome
+from .run_probes import NO_END, Outcome
 from .scripts import Probe
 from .signatures import Signatures, Signs
 
@@ -106,13 +106,15 @@ def peel(
 def _cause(code: str, told: tuple[str, ...]) -> tuple[str, ...]:
     """What is the same in all probes of a group: not the expression that gives no result, nor
     whether the number in it is whole."""
-    is_any = FAULTS[code].crash[0] == "NoResult"
+    is_any = code not in FAULTS or FAULTS[code].crash[0] == "NoResult"
     return () if is_any else tuple(text for text in told if text not in ("int", "float"))
 
 
 def _row_of(
     name: str, outcome: Outcome, signs: Signs, known: Signatures
 ) -> tuple[str, tuple[str, ...]]:
+    if outcome["error"] == NO_END:
+        return "no_end", ()
     for code, styles in known.items():
         if any(_is_like(name, signs, theirs) for theirs in styles):
             return code, ()

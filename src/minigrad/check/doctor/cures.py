@@ -20,7 +20,7 @@ from .judging import Sign, judge
 from .mended import Change, Mended, mended
 from .probes import BY_NAME, PROBES, drawn
 from .recognise import Named
-from .run_probes import Outcome
+from .run_probes import NO_END, Outcome
 from .scripts import Probe
 from .signatures import Signs, signature
 
@@ -45,7 +45,8 @@ def cured(
         return crashed, named, []
     sure = [one for one in causes if not _is_unnamed(one) and not _is_doubtful(one)]
     rows = {name for one in sure for name in one.names}
-    asked = sorted((n for n in signs if probes[n].kind != "hand"), key=size)
+    may_ask = (n for n in signs if probes[n].kind != "hand" and signs[n].error != NO_END)
+    asked = sorted(may_ask, key=size)
     # Where chance decides the order of some graph, it does so in every graph that shares a node:
     # one that has come out alike so far proves nothing either.
     is_chance = any(outcomes[n].get("others") for n in asked)

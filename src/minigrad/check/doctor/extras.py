@@ -14,7 +14,9 @@ import sys
 from collections.abc import Callable, Container, Iterator
 from typing import Any
 
+from .clock import TooLongError, bounded
 from .dialect import BACKWARD, NAMES, ZERO, Dialect
+from .passes import TRY, file_of
 
 # Methods that are about a graph or an object, and no operations.
 ELSE = (
@@ -88,12 +90,13 @@ def _is_operation(dialect: Dialect, call: Call, count: int) -> bool:
         seen = []
         for _ in range(2):
             operands = [dialect.make(x) for x in (0.5, 0.75)[:count]]
-            made = call(*operands)
+            with bounded(TRY, file_of(dialect.cls)):
+                made = call(*operands)
             if type(made) is not dialect.cls or any(made is operand for operand in operands):
                 return False
             seen.append(dialect.number(made, dialect.data))
         return seen[0] == seen[1] and math.isfinite(seen[0])
-    except Exception:
+    except (Exception, TooLongError):
         return False
 
 

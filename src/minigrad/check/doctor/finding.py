@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from .clock import TooLongError, bounded
 from .dialect import CHILDREN, DATA, NAMES, SYMBOLS, ZERO, Dialect
 from .passes import (
     PLAIN,
@@ -25,6 +26,7 @@ from .passes import (
     NoEngineError,
     Trial,
     choose_pass,
+    file_of,
     number_in,
     operators_of,
     prepare,
@@ -40,6 +42,8 @@ FILL: tuple[tuple[Any, tuple[str, ...]], ...] = (  # what a constructor may want
     (True, ("requires_grad", "track", "requires_gradient")),
     (0.0, ("grad", "gradient", "derivative", "_grad")),
 )  # fmt: skip
+
+LONGEST = 5.0  # CPU seconds for making one, and for a first operation: they may import PyTorch
 
 
 def find(
@@ -138,9 +142,12 @@ def _made(cls: type, named: Named, modules: list[ModuleType]) -> Iterator[Dialec
     others, reason, unreal, is_any = [], "", "", False
     for make, spelling, plain in _makers(cls):
         try:
-            sample = make(2.5)
+            with bounded(LONGEST, file_of(cls)):
+                sample = make(2.5)
             # A class that rounds is ill, but a class all the same: 2 is 2.
             data = _attribute(sample, named.data, 2.5) or _attribute(make(2.0), named.data, 2.0)
+        except TooLongError:
+            raise NoEngineError(f"{cls.__name__}(2.5) does not come to an end") from None
         except (Exception, SystemExit) as error:
             told = f": {error}" if isinstance(error, Exception) else " by sys.exit()"
             reason = reason or f"{type(error).__name__}{told}"[:120]
@@ -250,7 +257,11 @@ def _failures(dialect: Dialect) -> int:
     count = 0
     for call in [dialect.operations[op] for op in ("add", "mul") if op in dialect.operations]:
         try:
-            call(call(dialect.make(1.5), dialect.make(2.25)), dialect.make(0.5))
+            with bounded(LONGEST, file_of(dialect.cls)):
+                call(call(dialect.make(1.5), dialect.make(2.25)), dialect.make(0.5))
+        except TooLongError:
+            name = dialect.cls.__name__
+            raise NoEngineError(f"+ or * of two {name}s does not come to an end") from None
         except Exception:
             count += 1
     return count

@@ -22,7 +22,7 @@ from .notebooks import place_of
 from .probes import BY_NAME, PROBES, build, drawn, expected
 from .recognise import Named, explains_everything, recognise
 from .report import Finding, Report
-from .run_probes import Outcome
+from .run_probes import NO_END, Outcome
 from .scripts import Probe, Script
 from .signatures import ABSENT, Signatures, Signs, drawn_signatures, signature, signatures
 from .wording import Said, said
@@ -294,7 +294,10 @@ def _difference(
     data_word, grad_word = words.get("data", "data"), words.get("grad", "grad")
     if "error" in outcome:
         right = ", ".join(f"{n}.{grad_word} = {brief(grad[n])}" for n in probe.script.leaves)
-        return right, said("{0}", _error(outcome)), Said(), outcome["line"]
+        here = said("it does not come to an end") if outcome["error"] == NO_END else (
+            said("{0}", _error(outcome))
+        )  # fmt: skip
+        return right, here, Said(), outcome["line"]
     rights, heres, whys = [], [], []
     sign = judge(probe, outcome)
     for name, number in sign.values or sign.numbers:
@@ -311,7 +314,7 @@ def _difference(
 def _error(outcome: Outcome) -> str:
     if outcome["error"] == "NoResult":
         return str(outcome["message"])
-    return f"{outcome['error']}: {outcome['message']}"
+    return f"{outcome['error']}: {outcome['message']}".removesuffix(": ")
 
 
 def _paths(probe: Probe, name: str, got: float, code: str) -> Said:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from .probes import expected
-from .run_probes import Outcome
+from .run_probes import NO_END, Outcome
 from .scripts import Probe
 
 
@@ -42,7 +42,7 @@ class Sign:
 
 MAY_REFUSE = ("number", "maybe", "left")
 # An engine refuses what it does not know by one of these; others are mistakes of its own.
-CRASHES = ("NameError", "UnboundLocalError", "NoResult", "IndexError", "KeyError")
+CRASHES = ("NameError", "UnboundLocalError", "NoResult", "IndexError", "KeyError", NO_END)
 
 
 def is_refusal(probe: Probe, outcome: Outcome) -> bool:

@@ -153,7 +153,7 @@ class _Place:
                     self._put(marks, [f"pairs {node.name}"], node.lineno)
                 if _has_power(node):
                     self._put(marks, [f"powers {node.name}"], node.lineno)
-                if line := _writes(node):
+                if node.name != "__init__" and (line := _writes(node)):
                     self._put(marks, [f"writes {node.name}"], line)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.IfExp):
             self._put(marks, [f"discards {function}" for function in self.functions], node.lineno)

@@ -16,7 +16,6 @@ import functools
 import gc
 import itertools
 import math
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from .clock import TooLongError, bounded
 from .dialect import Dialect
 from .edits import edits_of, without_calls
 from .extras import ask as ask_other
@@ -36,8 +36,6 @@ from .walking import Facts, facts_of
 FLAGS = __future__.annotations.compiler_flag  # as the file is loaded
 SECONDS = 10.0  # of CPU time for all changes: several times what TRIED of them take
 ONE = 0.3  # of it for one change
-LINES = 100_000  # that one change may run
-MOST_STRIKES = 10  # of that clock, in lines that are not the file's
 FEW = 3  # probes that are run first: most changes change nothing, or break everything
 TRIED = 1500  # changes that are tried, the likeliest functions first
 MOST = 400  # and of which something is told
@@ -87,7 +85,7 @@ def mend(
         outcomes = None
         if time.process_time() > deadline or len(seen) == MOST:
             break
-        with _bounded(job["has_clock"], dialect.file):
+        with contextlib.suppress(TooLongError), bounded(ONE, dialect.file):
             outcomes = _changed(parts, asked, first)
         if not outcomes or outcomes in seen:
             continue
@@ -162,49 +160,6 @@ def _apply(change: dict[str, Any], lives: list[Live], dialect: Dialect, facts: F
             lives = [(edit.function, cls, objects) if live[0] is old else live for live in lives]
         break
     return lives
-
-
-class TooLongError(BaseException):
-    """A change makes something go on for ever; not an Exception, which the file may catch."""
-
-
-@contextlib.contextmanager
-def _bounded(has_clock: bool, file: str) -> Iterator[None]:
-    """End what goes on for ever: by a clock of CPU time, or where there is none by its lines.
-
-    In a line of the file, that is: the interpreter may be collecting garbage just then, and what
-    a finalizer raises goes nowhere. The clock strikes again, and in the end anywhere.
-    """
-    before, lines, strikes = sys.gettrace(), 0, 0
-
-    def end(_: int, frame: FrameType | None) -> None:
-        nonlocal strikes
-        strikes += 1
-        if frame is None or frame.f_code.co_filename == file or strikes > MOST_STRIKES:
-            raise TooLongError
-
-    def count(frame: FrameType, *_: Any) -> Any:
-        nonlocal lines
-        lines += 1
-        if lines > LINES and frame.f_code.co_filename == file:
-            raise TooLongError
-        return count
-
-    if has_clock:
-        handler = signal.signal(signal.SIGPROF, end)
-        signal.setitimer(signal.ITIMER_PROF, ONE, 0.1)
-    else:
-        sys.settrace(count)
-    try:
-        yield
-    except TooLongError:
-        pass
-    finally:
-        if has_clock:
-            signal.setitimer(signal.ITIMER_PROF, 0.0)
-            signal.signal(signal.SIGPROF, handler)
-        else:
-            sys.settrace(before)
 
 
 def _probes(dialect: Dialect, lives: list[Live], questions: list[Probe], failing: int) -> _Asked:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from .clock import TooLongError, bounded
 from .dialect import (
     BACKWARD,
     GRAD,
@@ -39,6 +40,7 @@ UNTRIED = (  # functions that have another purpose, and may take for ever
 # Whose classes have operators, and are no engines that anybody would examine.
 PLAIN = sys.stdlib_module_names | {"jax", "numpy", "pandas", "sympy", "tensorflow", "torch"}
 MOST = 40  # unfamiliar passes that are tried
+TRY = 0.5  # CPU seconds for one of them on a graph of two operations
 
 
 class NoEngineError(Exception):
@@ -82,6 +84,7 @@ class Trial:
     modules: list[ModuleType]
     grads: list[str] = field(default_factory=list)  # familiar attributes that there are
     has_run: bool = False  # whether a pass of a familiar name came to its end
+    endless: int = 0  # how many did not; for the others, less time is left
 
 
 def result_of(dialect: Dialect) -> Any:
@@ -93,6 +96,12 @@ def result_of(dialect: Dialect) -> Any:
             if made is not None:  # one that forgot its return says nothing of the class
                 return made
     return a
+
+
+def file_of(cls: type) -> str:
+    """Return the file that the functions of a class are in."""
+    functions = (f for f in vars(cls).values() if inspect.isfunction(f))
+    return next((f.__code__.co_filename for f in functions), "")
 
 
 def operators_of(cls: type) -> set[str]:
@@ -261,8 +270,11 @@ def _is_right(trial: Trial, one: _Pass) -> bool:
 def _gives_something(trial: Trial, one: _Pass) -> bool:
     """Whether a function that moves no gradient gives back something else: it is no pass."""
     try:
-        return not one.spelling.startswith("{") and one.call(result_of(trial.dialect)) is not None
-    except Exception:
+        if one.spelling.startswith("{"):
+            return False
+        with bounded(TRY, file_of(trial.dialect.cls)):
+            return one.call(result_of(trial.dialect)) is not None
+    except (Exception, TooLongError):
         return False
 
 
@@ -270,9 +282,12 @@ def _insists(trial: Trial, one: _Pass) -> bool:
     """Whether a pass refuses to begin without a gradient; one that does nothing forgot it."""
     try:
         if one.unseeded is not None:
-            one.unseeded(result_of(trial.dialect))
+            with bounded(TRY, file_of(trial.dialect.cls)):
+                one.unseeded(result_of(trial.dialect))
     except Exception:
         return True
+    except TooLongError:
+        return False
     return False
 
 
@@ -310,16 +325,20 @@ def _tried(trial: Trial, one: _Pass) -> Iterator[tuple[str, bool, bool]]:
         if not set(ops) <= set(dialect.operations):
             continue
         try:
-            a, b, c = (dialect.make(x) for x in (A, B, C))
-            inner = dialect.operations[ops[0]](a, b)
-            root = dialect.operations[ops[1]](inner, c)
-            before = [{} if one.is_asked else _numbers(trial, x) for x in (a, b)]
-            dialect.start = one.call
-            dialect.backward(root)
-            trial.has_run |= one.is_familiar
+            with bounded(TRY / (1 + trial.endless), file_of(dialect.cls)):
+                a, b, c = (dialect.make(x) for x in (A, B, C))
+                inner = dialect.operations[ops[0]](a, b)
+                root = dialect.operations[ops[1]](inner, c)
+                before = [{} if one.is_asked else _numbers(trial, x) for x in (a, b)]
+                dialect.start = one.call
+                dialect.backward(root)
+                trial.has_run |= one.is_familiar
+                after = [_numbers(trial, x, one.is_asked) for x in (a, b)]
+        except TooLongError:
+            trial.endless += 1
+            return
         except Exception:
             continue
-        after = [_numbers(trial, x, one.is_asked) for x in (a, b)]
         found = {name for numbers in after for name in numbers}
         for name in sorted(found, key=lambda n: (n not in trial.grads, n)):
             old, new = ([numbers.get(name) for numbers in side] for side in (before, after))

@@ -18,6 +18,7 @@ from .dialect import Dialect
 from .scripts import DEPTH, Probe
 
 REPEATS = 4  # of a probe: where a set decides the order, each object's address does
+NO_END = "NoEnd"  # instead of the name of an error
 Outcome = dict[str, Any]  # {"missing": True}, {"error": …}, or {"data": …, "grad": …, …}
 
 
@@ -62,7 +63,7 @@ def _run(dialect: Dialect, probe: Probe, alive: list[Any] | None = None) -> Outc
         else:
             outcome = ACTIONS[probe.kind](dialect, probe)
     except Exception as error:
-        outcome = _error(error, dialect)
+        outcome = error_of(error, dialect)
     if "error" in outcome:  # a tape that this pass has not come to the end of is not the next one's
         _put_back(dialect, before)
     else:
@@ -101,7 +102,8 @@ def _is_in(thing: Any, things: list[Any]) -> bool:
     return any(thing is other for other in things)
 
 
-def _error(error: Exception, dialect: Dialect) -> Outcome:
+def error_of(error: BaseException, dialect: Dialect) -> Outcome:
+    """Tell an error, and the line of the file where it was raised."""
     frames = list(traceback.walk_tb(error.__traceback__))
     in_pass = any(frame.f_code is Dialect.backward.__code__ for frame, _ in frames)
     lines = [line for frame, line in frames if frame.f_code.co_filename == dialect.file]
@@ -187,7 +189,7 @@ def _chain(dialect: Dialect) -> Outcome:
         dialect.backward(chain[-1])
         found = _numbers(dialect, {"a": a, "b": chain[-1]})
     except Exception as error:
-        found = _error(error, dialect)
+        found = error_of(error, dialect)
     gc.collect()  # a set of all nodes that the pass has left lets go of them in any order
     return found
 

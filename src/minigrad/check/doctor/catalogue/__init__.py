@@ -166,6 +166,13 @@ GENERAL = {
             (),
         ),
         Fault(
+            "no_end", "fault", "an expression does not come to an end",
+            "An expression of operations that the class has takes for ever.",
+            "A loop does not end: what it waits for never changes, or comes back again and again.",
+            "Ask of the loop around this line what is to end it, and print that in each turn.",
+            (),
+        ),
+        Fault(
             "refusal", "limit", "the engine refuses an expression",
             "It raises an error of its own on ordinary operands.",
             "A raise or an assert in the file says no.",

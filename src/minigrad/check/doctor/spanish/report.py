@@ -131,6 +131,18 @@ SPANISH = {
     ),
     "Write  {2}  instead of  {1}": "Escribe  {2}  en vez de  {1}",
     "an expression ends in {0}": "una expresión acaba en {0}",
+    "an expression does not come to an end": "una expresión no termina nunca",
+    "it does not come to an end": "no termina nunca",
+    "An expression of operations that the class has takes for ever.": (
+        "Una expresión de operaciones que la clase tiene no termina nunca."
+    ),
+    "A loop does not end: what it waits for never changes, or comes back again and again.": (
+        "Un bucle no acaba: lo que espera no cambia nunca, o vuelve una y otra vez."
+    ),
+    "Ask of the loop around this line what is to end it, and print that in each turn.": (
+        "Pregunta al bucle que hay en torno a esta línea qué ha de acabarlo, e imprímelo en cada"
+        " vuelta."
+    ),
     "An expression of operations that the class has ends in {0}.": (
         "Una expresión con operaciones que la clase tiene acaba en {0}."
     ),
