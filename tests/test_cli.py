@@ -74,6 +74,7 @@ def test_grad_of_a_bare_variable_a_constant_and_a_leading_minus():
         (["a :smile: b", "a=1"], "a :smile: b"),
         (["a*exp", "a=1", "exp=2"], "exp is a function; give the variable another name"),
         (["a", "a"], "'a' is not of the form name=number"),
+        (["2*a", "α=1"], "unexpected 'α'; names have the letters a to z"),
         (["a", "a=1", "a=2"], "a is given twice"),
         (["foo(a)", "a=1"], "no function 'foo'"),
         (["[bold]a[/bold]", "a=1"], "unexpected '['"),

@@ -190,6 +190,8 @@ WRONG = [
     ("√a", r"unexpected '√'; a root is written sqrt\(x\)"),
     ("a×b", r"unexpected '×'; a product is written a\*b"),
     ("a−b", r"unexpected '−'; a minus is written -, the hyphen"),
+    ("2*π", r"unexpected 'π'; it is written pi"),
+    ("α*x", r"unexpected 'α'; names have the letters a to z"),
     ("a if b else c", r"no 'if' here; a choice is written where\(x > 0, a, b\)"),
     ("a and b", r"no 'and' here; of two comparisons write where\(a > 0, where"),
     ("log10(a)", r"there is no function 'log10'; write log\(x\)/log\(10\)"),

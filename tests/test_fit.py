@@ -483,6 +483,23 @@ def test_plain_numbers_for_a_model_that_takes_lists(make, compiled):
     assert history.steps == 2
 
 
+@pytest.mark.parametrize("compiled", [None, True, False])
+@pytest.mark.parametrize("wrong", [lambda o, t: (o - t) ** 2, lambda o, t: o.tanh() * t])
+def test_a_loss_of_a_single_example_is_told_what_it_gets(wrong, compiled):
+    model = nn.MLP(2, [1], seed=1)
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        minigrad.fit(
+            model, [[1, 2], [2, 3]], [1, -1], loss=wrong, compiled=compiled, progress=False
+        )
+    (note,) = caught.value.__notes__
+    assert "called once for all examples" in note
+    rewritten = note.rpartition("targets: ")[2].rstrip(".")
+    loss = eval(f"lambda outputs, targets: {rewritten}")
+    history = minigrad.fit(model, [[1, 2], [2, 3]], [1, -1], loss=loss, steps=2, progress=False)
+    first, second = (nn.MLP(2, [1], seed=1)(x).data for x in ([1, 2], [2, 3]))
+    assert history.losses[0] == pytest.approx(((first - 1) ** 2 + (second + 1) ** 2) / 2)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_other_errors_stay_as_they_are(compiled):
     class Broken(Table):

@@ -24,6 +24,8 @@ PHRASES: dict[str, dict[str, str]] = {
         "hint ·": "; a product is written a*b",
         "hint ÷": "; a quotient is written a/b",
         "hint −": "; a minus is written -, the hyphen of the keyboard",
+        "hint π": "; it is written pi",
+        "hint letter": "; names have the letters a to z",
         "no operator": "an operator is missing before {token}",
         "word if": "there is no {token} here; a choice is written where(x > 0, a, b)",
         "word and": "there is no {token} here; of two comparisons write "
@@ -83,6 +85,8 @@ PHRASES: dict[str, dict[str, str]] = {
         "hint ·": "; un producto se escribe a*b",
         "hint ÷": "; un cociente se escribe a/b",
         "hint −": "; el menos se escribe -, el guion del teclado",
+        "hint π": "; se escribe pi",
+        "hint letter": "; los nombres tienen letras de la a a la z",
         "no operator": "falta un operador antes de {token}",
         "word if": "aquí no hay {token}; una elección se escribe where(x > 0, a, b)",
         "word and": "aquí no hay {token}; de dos comparaciones, escribe "

@@ -52,7 +52,7 @@ _TOKEN = re.compile(
     r"|(?P<symbol>\*\*|<=|>=|[-+*/(),;<>]))"
 )
 _NUMBER = re.compile(r"[+-]?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
-_HINTS = "^.=[|²³√×·÷−"  # what people write who know it from elsewhere
+_HINTS = "^.=[|²³√×·÷−π"  # what people write who know it from elsewhere
 _WORDS = ("if", "and", "or")  # of Python's, where an operator is expected
 _INSTEAD = {
     "log10": "log(x)/log(10)",  # nearest to log1p, which is another thing
@@ -86,7 +86,8 @@ def parse(text: str) -> list[Token]:
         match = _TOKEN.match(text, position)
         if match is None:
             at = position + len(text[position:]) - len(text[position:].lstrip())
-            hint: Any = (f"hint {text[at]}", {}) if text[at] in _HINTS else ""
+            known = text[at] if text[at] in _HINTS else "letter" if text[at].isalpha() else ""
+            hint: Any = (f"hint {known}", {}) if known else ""
             raise yard.error("unexpected", at, found=repr(text[at]), hint=hint)
         kind = str(match.lastgroup)
         if "\n" in text[position : match.start(kind)]:

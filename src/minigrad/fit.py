@@ -111,8 +111,10 @@ def fit(
         try:
             try:
                 way = _begin(task, way, history, bar)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, AttributeError) as error:
                 _refuse_plain_numbers(task)
+                if callable(loss):  # perhaps it is one for a single example
+                    error.add_note(_OWN_LOSS)
                 raise
             _go_on(task, way, history, bar)
         except KeyboardInterrupt:
@@ -126,6 +128,12 @@ def fit(
         if history.stopped and progress:
             bar.say(f"fit: {history.stopped}")
     return history
+
+
+_OWN_LOSS = (
+    "fit(loss=…): a loss of your own is called once for all examples, with the list of outputs and "
+    "the list of targets: sum((o - t)**2 for o, t in zip(outputs, targets)) / len(targets)."
+)
 
 
 class _Examples(NamedTuple):

@@ -70,8 +70,10 @@ def _variables(assignments: list[str]) -> dict[str, Value]:
         if assignment.startswith("--"):
             raise WordedError("no option", option=assignment)
         name, equals, text = (part.strip() for part in assignment.partition("="))
-        if not equals or not name.isidentifier() or not name.isascii():
+        if not equals or not name.isidentifier():
             raise WordedError("no assignment", text=repr(assignment.strip()))
+        if not name.isascii():
+            raise WordedError("unexpected", found=repr(name), hint=("hint letter", {}))
         if name in FUNCTIONS:
             raise WordedError("function as variable", name=name)
         if name in variables:

@@ -39,9 +39,9 @@ def find_steps(tree: Tree) -> None:
 
 def _find_in(tree: Tree, around: Box) -> bool:
     """Make boxes of the steps in one box; tell whether there are any."""
-    parts = tree.in_order(around)
-    if len(parts) < LEAST * 2:
+    if len(around.kinds) + len(around.boxes) < LEAST * 2:
         return False
+    parts = tree.in_order(around)
     number = {_key(part): n for n, part in enumerate(parts)}
     part_in = tree.parts_by_kind(around)
     operands: list[list[int]] = []
