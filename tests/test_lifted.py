@@ -112,3 +112,22 @@ def test_code_that_takes_numbers_apart_by_their_class():
     fast = minigrad.compile(tree)
     for t in ((1.0, 2.0), ((1.0, 2.0), 3.0), ((4.0, 2.0), 3.0), (1.0, (2, 3.0))):
         assert fast(t).data == pytest.approx(tree(t).data, rel=1e-14)
+
+
+MISTAKES = {
+    "an index": lambda x: x[0],
+    "a length": len,
+    "a loop": lambda x: [each for each in x],  # noqa: C416
+    "a call": lambda x: x(1.0),
+    "a text": lambda x: x < "a",
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_told_as_outside(name):
+    function = MISTAKES[name]
+    with pytest.raises(TypeError) as outside:
+        function(2.0)
+    with pytest.raises(TypeError) as inside:
+        minigrad.compile(function)(2.0)
+    assert str(inside.value) == str(outside.value)

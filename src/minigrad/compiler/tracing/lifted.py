@@ -123,3 +123,6 @@ class Lifted(Stepped):
         return self.data
 
     _compared = _number
+
+
+Argument.__name__ = Lifted.__name__ = "float"  # in what Python says of them, as outside
