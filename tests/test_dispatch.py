@@ -293,3 +293,28 @@ def test_the_programs_that_were_not_used_for_longest_are_dropped(monkeypatch):
     assert (dispatch.info().traces, dispatch.info().programs) == (3, 2)
     dispatch.replay(([1.0] * 2,), {}, forward)
     assert dispatch.info().traces == 4
+
+
+def test_calls_that_are_never_repeated_are_traced_no_more():
+    """As with words that are all different: each is a structure of its own."""
+    weights = {letter: Value(float(k)) for k, letter in enumerate("abcdefgh")}
+
+    def scored(word, x):
+        return sum(weights[letter] * x for letter in word)
+
+    words = [f"{a}{b}{c}" for a in weights for b in weights for c in weights]
+    fast = minigrad.compile(scored)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for word in words:
+            assert fast(word, 0.5).data == scored(word, 0.5).data
+    assert fast.cache_info().traces < 40
+    assert [str(one.message).split(":")[0] for one in said] == [
+        "scored was traced 32 times in a row without a replay"
+    ]
+    for _ in range(3):  # what is repeated is replayed, and what is new is traced again
+        for word in words[:30]:
+            assert fast(word, 0.5).data == scored(word, 0.5).data
+    before = fast.cache_info().traces
+    assert fast("hhhh", 0.5).data == 14.0
+    assert fast.cache_info().traces == before + 1

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import numbers
+import warnings
 
 import pytest
 
 import minigrad
+from minigrad import Value
 from minigrad.compiler.tracing.lifted import Lifted
 
 FLOAT_TESTS = {
@@ -48,3 +52,82 @@ def test_a_rest_has_the_slope_of_the_number_and_a_divisor_that_of_the_quotient()
     rest = 7.5 % x  # 7.5 - 3x
     rest.backward()
     assert (rest.data, x.grad) == (1.5, -3.0)
+
+
+@functools.singledispatch
+def kind_of(x):
+    return 3.0
+
+
+@kind_of.register
+def _(x: float):
+    return 5.0
+
+
+DISPATCHING = {
+    "isinstance of a float": lambda x: x * (5.0 if isinstance(x, float) else 3.0),
+    "of one of several": lambda x: x * (5.0 if isinstance(x, (int, float)) else 3.0),
+    "of a number": lambda x: x * (5.0 if isinstance(x, numbers.Real) else 3.0),
+    "its class": lambda x: x * (5.0 if x.__class__ is float else 3.0),
+    "singledispatch": lambda x: x * kind_of(x),
+}
+
+
+@pytest.mark.parametrize("name", DISPATCHING)
+@pytest.mark.parametrize("audit", [False, "always"])
+def test_a_number_says_that_it_is_a_float(name, audit):
+    function = DISPATCHING[name]
+    fast = minigrad.compile(function, audit=audit)
+    for x in (2.0, 7.0):
+        assert function(x) == 5.0 * x  # as plain Python has it
+        assert fast(x).data == 5.0 * x
+        assert fast.grad(x).args == (5.0,)
+        assert fast(Value(x)).data == 3.0 * x
+        assert fast.dispatch.audit.mode == audit
+
+
+def test_a_number_says_so_in_a_call_that_runs_uncompiled_too():
+    seen = []
+
+    def f(x):
+        seen.append(len(seen))
+        return x * (5.0 if isinstance(x, float) else 3.0) + len(seen) * 0.0
+
+    fast = minigrad.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        assert [fast(2.0).data for _ in range(6)] == [10.0] * 6
+    assert fast.dispatch.as_is
+
+
+def test_code_that_takes_numbers_apart_by_their_class():
+    w = Value(0.5)
+
+    def tree(t):
+        if isinstance(t, (int, float)):
+            return w * t
+        left, right = t
+        return (tree(left) - tree(right)).tanh()
+
+    fast = minigrad.compile(tree)
+    for t in ((1.0, 2.0), ((1.0, 2.0), 3.0), ((4.0, 2.0), 3.0), (1.0, (2, 3.0))):
+        assert fast(t).data == pytest.approx(tree(t).data, rel=1e-14)
+
+
+MISTAKES = {
+    "an index": lambda x: x[0],
+    "a length": len,
+    "a loop": lambda x: [each for each in x],  # noqa: C416
+    "a call": lambda x: x(1.0),
+    "a text": lambda x: x < "a",
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_told_as_outside(name):
+    function = MISTAKES[name]
+    with pytest.raises(TypeError) as outside:
+        function(2.0)
+    with pytest.raises(TypeError) as inside:
+        minigrad.compile(function)(2.0)
+    assert str(inside.value) == str(outside.value)

@@ -319,3 +319,10 @@ def test_the_remedy_for_an_index_is_take():
     plain = minigrad.vmap(lambda x, k: x * [2.0, 3.0][k])
     with pytest.raises(minigrad.GuardError, match=r"row 1 .*an index.*take\(rows, i\)"):
         plain(np.array([1.0, 2.0]), np.array([0, 1]))
+
+
+def test_derivatives_by_what_is_closed_over_are_told_where_they_are():
+    w = Value(2.0)
+    _, grads = minigrad.vmap(lambda x: x * w).value_and_grad(np.array([1.0, 2.0]))
+    with pytest.raises(TypeError, match=r"grads\.totals, in the order of grads\.parameters"):
+        grads[w]

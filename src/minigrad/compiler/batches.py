@@ -46,6 +46,16 @@ class BatchGradients(tuple[Any, ...]):
     parameters: tuple[Value, ...]
     totals: Any  # by what the function closes over, summed over the rows
 
+    def __getitem__(self, key: Any) -> Any:
+        """Return the derivatives by an argument, named by its place."""
+        if isinstance(key, Value):
+            raise TypeError(
+                "grads[w]: derivatives of many rows go by places, grads[0] are those by the first "
+                "argument. Those by the Values that the function closes over are grads.totals, in "
+                "the order of grads.parameters."
+            )
+        return super().__getitem__(key)
+
 
 # ---- arguments -----------------------------------------------------------------------------------
 

@@ -251,7 +251,7 @@ class Dispatcher(Calls):
                         done = self._audited(run, spec, flat)
                     self._last = spec
                     self._streak = ways.missed = 0  # type: ignore[union-attr]
-                    if self._missed:
+                    if self._missed or self._rests:
                         self._missed = self._rests = 0
                     return done
                 except GuardFailed as failure:
@@ -341,8 +341,7 @@ class Dispatcher(Calls):
             return
         self._missed += 1
         if self._missed > _RETRACES:
-            first, most = _RESTS
-            self._rests = min(first * 4 ** (self._missed - _RETRACES - 1), most)
+            self._rests = _rest(self._missed - _RETRACES)
         if self._missed == _RETRACES + 1:
             raise self.uncompiled(
                 f"{self._name} was traced {_RETRACES + 1} times in a row because calls took "
@@ -465,7 +464,7 @@ class Dispatcher(Calls):
         self._warn(why)
 
     def _warn_of_what_was_seen(self, spec: Specialization, change: str | None) -> None:
-        """Warn of what a program does not repeat, once each."""
+        """Warn of what a program does not repeat, once each; rest if none is ever repeated."""
         name = self._name
         if self._changes > _CHANGES:
             self._changes_things(str(change))
@@ -487,17 +486,26 @@ class Dispatcher(Calls):
                 "put there when it is traced, not at each call. Return them instead."
             )
         if self._streak > _STREAK:
-            self._warn(
+            self._why = (
                 f"{name} was traced {_STREAK} times in a row without a replay: each call has "
                 "arguments of another structure, or another object among them, or finds something "
-                "changed. Tracing takes longer than calling the function as it is."
+                "changed. Tracing takes longer than calling the function as it is, so that most "
+                "such calls run uncompiled now."
             )
+            self._rests = _rest(self._streak - _STREAK)
+            self._warn(self._why)
 
     def _warn(self, text: str) -> None:
         topic = text.split(":", maxsplit=1)[0][:80]
         if topic not in self._warned:
             self._warned.add(topic)
             _warn_caller(text)
+
+
+def _rest(times: int) -> int:
+    """Return for how many calls to rest when tracing was of no use, for the n-th time."""
+    first, most = _RESTS
+    return min(first * 4 ** min(times - 1, 9), most)
 
 
 def _what_failed(spec: Specialization, failure: GuardFailed) -> str:

@@ -5,10 +5,12 @@ An `Argument` is given to a function that is traced, a `Lifted` to one that is r
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from math import ceil, floor, trunc
 from typing import Any, NoReturn
 
+from ...core.names import is_ours
 from ...scalar import Value
 from .proxies import TracedNumber, concrete, opposite
 
@@ -23,6 +25,12 @@ class Stepped(Value):
     context: Any = None  # who follows it, if anybody does
     _number: Callable[[], float]  # asked while a function is traced, it leaves a guard
     _compared: Callable[[], Any]  # what is compared in its place
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """For `isinstance(x, float)` in a function that was given one: outside it is."""
+        asks = sys._getframe(1).f_globals.get("__name__")
+        return type(self) if is_ours(asks) else float
 
     def _read(self) -> TracedNumber:
         return TracedNumber(self.context, self, self._fields()[0])
@@ -115,3 +123,6 @@ class Lifted(Stepped):
         return self.data
 
     _compared = _number
+
+
+Argument.__name__ = Lifted.__name__ = "float"  # in what Python says of them, as outside
