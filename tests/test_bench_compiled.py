@@ -99,14 +99,24 @@ def test_no_claim_is_sharper_than_its_goal(bench):
     assert all(figure is None and goal <= bound for _, figure, goal, bound in pairs)
 
 
-def test_eager_goals_are_told_where_they_were_measured(bench):
-    rows = {bench.eager.BASE: {"min": 62.0}, bench.eager.FLOATS: {"min": 31.0}}
-    assert list(bench.eager.goals({"W2": {"rows": rows}})) == [
-        ("W2: minigrad native, ns <= 65", "62.0", True),
-        ("W2: minigrad native / plain floats, forward only <= 1.7", "2.00", False),
+def test_eager_goals_and_claims_are_told_where_they_were_measured(bench):
+    ours, floats = {"min": 62.0, "bytes": 112.0}, {"min": 31.0, "bytes": 0.0}
+    results = {"W2": {"rows": {bench.eager.BASE: ours, bench.eager.FLOATS: floats}}}
+    ratio = "W2: minigrad native / plain floats, forward only"
+    assert list(bench.eager.judged(results, claimed=False)) == [
+        (f"{ratio} <= 1.7", "2", False),
+        ("W2: nanoseconds of an operation, minigrad native <= 65", "62", True),
+        ("W2: bytes per node, minigrad native <= 130", "112", True),
     ]
-    missing = {bench.eager.BASE: {"min": 62.0}, bench.eager.FLOATS: {"missing": "no"}}
-    assert list(bench.eager.goals({"W3": {"rows": missing}})) == []
+    assert (f"{ratio} <= 2", "2", True) in bench.eager.judged(results, claimed=True)
+    missing = {bench.eager.BASE: {"missing": "died"}, bench.eager.FLOATS: {"missing": "no"}}
+    assert list(bench.eager.judged({"W3": {"rows": missing}}, claimed=True)) == []
+
+
+def test_no_eager_claim_is_sharper_than_its_goal(bench):
+    for *_, sign, goal, bound in bench.eager.RATIOS:
+        assert goal >= bound if sign == ">=" else goal <= bound
+    assert all(goal <= bound for *_, goal, bound in bench.eager.NUMBERS)
 
 
 @pytest.mark.usefixtures("bench")
