@@ -403,10 +403,9 @@ def _relative_levels(text: str) -> int:
 
 def _opened(node: ast.stmt) -> list[ast.stmt]:
     """Take the block of a script apart that has its classes in it: nothing else would be there."""
-    is_main = isinstance(node, ast.If) and "__name__" in ast.dump(node.test)
-    if is_main and any(isinstance(part, ast.ClassDef) for part in node.body):
-        return node.body
-    return [node]
+    if not isinstance(node, ast.If) or "__name__" not in ast.dump(node.test):
+        return [node]
+    return node.body if any(isinstance(part, ast.ClassDef) for part in node.body) else [node]
 
 
 def _docstring(tree: ast.Module) -> str | None:
