@@ -114,6 +114,13 @@ def test_one_statement_is_not_told_as_several(tmp_path):
     assert raises.remarks[0].endswith("(MemoryError)")
 
 
+def test_a_page_says_what_was_left_out(tmp_path):
+    report = diagnose(written(tmp_path, SOUND + "input()\n"))
+    line = SOUND.count("\n") + 1
+    assert f"left out: line {line} (EOFError" in report.to_html()
+    assert f"omitido: línea {line} (EOFError" in report.to_html("es")
+
+
 def test_definitions_that_come_late_count(tmp_path):
     # As the lessons do it: methods are added one by one, some in loops, with numbers of the file.
     late = """
