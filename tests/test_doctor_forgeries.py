@@ -292,8 +292,9 @@ def test_the_sandbox_knows_no_answer_and_no_right_engine(tmp_path):
     )
     names = examined(tmp_path, text).problem.removeprefix("loading the file fails: RuntimeError: ")
     modules = (
-        "answering", "clock", "dialect", "extras", "finding", "folders", "inside", "lines", "loading",
-        "needs", "notebooks", "passes", "reading", "run_probes", "scripts", "standins", "trees",
+        "answering", "clock", "dialect", "extras", "finding", "folders", "inside", "lines",
+        "loading", "needs", "notebooks", "passes", "reading", "run_probes", "scripts", "standins",
+        "trees",
     )  # fmt: skip
     assert names.split() == [f".{module}" for module in modules]
 

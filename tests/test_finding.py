@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 from sound_engines import source
 
+from minigrad.check import diagnose_here
 from minigrad.check.doctor.dialect import IN_RESULTS, NoResult
 from minigrad.check.doctor.finding import find
 from minigrad.check.doctor.passes import Named, NoEngineError
@@ -41,7 +42,17 @@ def called(name, text=CLOSURE):
 
 TAIL = CLOSURE[CLOSURE.index("    def backward(self)") :]
 # The pass, taken out of the class and called by another name: with what it is called, and how.
-NAMES = ["backwards", "backprop", "runbackpropagation", "flow_back", "go", "differentiate", "x1"]
+NAMES = [
+    "backwards",
+    "backprop",
+    "runbackpropagation",
+    "flow_back",
+    "go",
+    "differentiate",
+    "x1",
+    "_backprop",
+    "compute",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -450,6 +461,15 @@ class Var:
 @pytest.mark.parametrize("where", ELSEWHERE)
 def test_gradients_are_found_wherever_they_are(where):
     assert spoken_to(ELSEWHERE[where]).grad == IN_RESULTS
+
+
+def test_a_gradient_that_is_asked_for_and_wrong_of_products():
+    text = ELSEWHERE["asked of the leaf"]
+    swapped = text.replace("(o.value, z)", "(self.value, z)").replace(
+        "o.users.append((self", "o.users.append((o"
+    )
+    assert [f.code for f in diagnose_here(text).faults] == []
+    assert [f.code for f in diagnose_here(swapped).faults] == ["mul_own"]
 
 
 def test_a_number_that_is_a_value_itself():

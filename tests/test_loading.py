@@ -92,6 +92,35 @@ def test_a_fault_keeps_its_line_beside_what_is_left_out(tmp_path):
     assert path.read_text(encoding="utf-8").split("\n")[finding.line - 1] == finding.text
 
 
+def test_a_file_is_given_no_arguments(tmp_path):
+    text = (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--one', default=1.0)\n"
+        "ONE = p.parse_args().one\n"
+    )
+    report = is_sound(diagnose(written(tmp_path, text + SOUND.replace("= 1.0\n", "= ONE\n"))))
+    assert report.remarks == ()
+
+
+def test_a_class_in_the_block_of_a_script_counts(tmp_path):
+    text = "if __name__ == '__main__':\n" + textwrap.indent(SOUND + "input()\n", "    ")
+    report = is_sound(diagnose(written(tmp_path, text)))
+    assert report.remarks[0].startswith("left out: line ")
+
+
+def test_one_statement_is_not_told_as_several(tmp_path):
+    report = is_sound(diagnose(written(tmp_path, SOUND + "while True: pass\n")))
+    assert report.remarks[1] == "left out: 1 statement that defines nothing"
+    raises = is_sound(diagnose(written(tmp_path, SOUND + "raise MemoryError\n")))
+    assert raises.remarks[0].endswith("(MemoryError)")
+
+
+def test_a_page_says_what_was_left_out(tmp_path):
+    report = diagnose(written(tmp_path, SOUND + "input()\n"))
+    line = SOUND.count("\n") + 1
+    assert f"left out: line {line} (EOFError" in report.to_html()
+    assert f"omitido: línea {line} (EOFError" in report.to_html("es")
+
+
 def test_definitions_that_come_late_count(tmp_path):
     # As the lessons do it: methods are added one by one, some in loops, with numbers of the file.
     late = """
@@ -155,13 +184,15 @@ def test_a_large_module_is_loaded_when_the_class_needs_it(tmp_path):
 
 def test_neighbours_of_all_kinds(tmp_path):
     loose = "import sys\n" + SOUND + "\nprint(undefined)\n"
-    written(tmp_path, loose, "core/engine.py")
+    for name in ("core/engine.py", "only/folders/engine.py"):
+        written(tmp_path, loose, name)
     for name, text in {
         "main.py": "from core.engine import Value\nprint(Value(2.0))\n",
         "core/main.py": "from engine import Value, no_such_name\n",
         "core/relative.py": "from .engine import Value\n",
         "core/deep/further.py": "from ..engine import Value\nValue(1.0).tanh()\n",
         "scripts/run.py": "from core.engine import Value as V\n",
+        "scripts/far.py": "from only.folders.engine import Value\n",
     }.items():
         report = is_sound(diagnose(written(tmp_path, text, name)))
         assert report.remarks[0].startswith("the class is in "), name
@@ -266,6 +297,12 @@ def test_of_several_classes_in_a_notebook_the_last_is_taken_and_said(tmp_path):
     assert report.choices == ("Value", "Node")
     assert "other classes that could be examined: Value" in report.remarks
     assert is_sound(diagnose(path, "Value")).words["class"] == "Value"
+
+
+def test_a_class_that_a_notebook_writes_to_a_file_and_imports(tmp_path):
+    cells = ["%%writefile engine.py\n" + BROKEN, "from engine import Value\nValue(1.0)"]
+    (finding,) = diagnose(sheet(tmp_path, *cells)).faults
+    assert (finding.code, finding.place.partition(",")[0]) == ("tanh_linear", "cell 1")
 
 
 def test_old_and_damaged_notebooks(tmp_path):

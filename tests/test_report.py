@@ -213,6 +213,18 @@ LOADED = {
     "Value keeps a complex number in data; numbers are real": (
         "Value guarda un número complejo en data; los números son reales"
     ),
+    "left out: 1 statement that defines nothing": "omitido: 1 sentencia que no define nada",
+    "left out: a.py, line 1 (E: x), cell 2, line 3 (E), and 2 more": (
+        "omitido: a.py, línea 1 (E: x), celda 2, línea 3 (E), y 2 más"
+    ),
+    "left out: line 2 (PermissionError: os.fork is not allowed while the doctor looks)": (
+        "omitido: línea 2 (PermissionError: no se permite os.fork mientras el doctor mira)"
+    ),
+    "left out: line 4 (PutOffError: torch is not loaded for this)": (
+        "omitido: línea 4 (PutOffError: torch no se carga para esto)"
+    ),
+    "Value(2.5) does not come to an end": "Value(2.5) no termina nunca",
+    "+ or * of two Values does not come to an end": "+ o * de dos Value no termina nunca",
     "words of somebody else": "words of somebody else",
 }
 

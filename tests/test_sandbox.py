@@ -290,6 +290,9 @@ CHANGES = (
     "os.mkdir(os.path.join(folder, 'more'))",
     "os.chdir(folder); os.remove('kept.txt')",
     "os.symlink(path, 'link.txt'); open('link.txt', 'w')",
+    "os.utime(path, (0, 0))",
+    "sqlite3.connect(os.path.join(folder, 'more.db')).execute('create table more(x)')",
+    "sqlite3.connect(f'file:{folder}/more.db', uri=True).execute('create table more(x)')",
 )
 
 
@@ -298,12 +301,14 @@ def test_files_elsewhere_stay_as_they_are(tmp_path):
     folder.mkdir()
     kept = folder / "kept.txt"
     kept.write_text("important", encoding="utf-8")
-    begin = f"import os, pathlib, shutil\nfolder, path = {str(folder)!r}, {str(kept)!r}\n"
+    begin = f"import os, pathlib, shutil, sqlite3\nfolder, path = {str(folder)!r}, {str(kept)!r}\n"
     tries = "".join(f"{change}\n" for change in ("open('empty.txt', 'w').close()", *CHANGES))
+    written_at = kept.stat().st_mtime_ns
     report = diagnose(written(tmp_path, begin + tries + SOUND))
     assert (report.problem, report.findings) == ("", ())
     assert [path.name for path in folder.iterdir()] == ["kept.txt"]
     assert kept.read_text(encoding="utf-8") == "important"
+    assert kept.stat().st_mtime_ns == written_at
     assert "elsewhere is not allowed while the doctor looks" in report.remarks[0]
 
 

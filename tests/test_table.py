@@ -90,6 +90,23 @@ def test_the_table_in_a_terminal_in_json_and_as_pages(folder, tmp_path):
     assert document[2]["faults"][0]["code"] == "tanh_linear"
 
 
+def test_the_table_in_spanish(folder, tmp_path):
+    pages = tmp_path / "pages"
+    done = run(folder, "--table", "--html", pages, "--lang", "es")
+    assert "6 entregas: 3 sanas, 2 con algún fallo, 1 sin examinar." in done.output
+    shown = " ".join(done.output.split())
+    for english in ("submission", "verdict", "not examined", "line ", "cell "):
+        assert english not in shown, english
+    assert "(celda 2," in shown
+    index = (pages / "index.html").read_text(encoding="utf-8")
+    assert '<html lang="es">' in index
+    assert "<th>veredicto</th>" in index
+    assert "Value no tiene backward() todavía" in index
+    report = (pages / "004-dora-ipynb.html").read_text(encoding="utf-8")
+    assert "celda 2, línea" in report
+    assert "cell 2" not in report
+
+
 def test_what_is_no_folder_of_submissions(tmp_path):
     assert "is no folder" in run(tmp_path / "none", "--table").output
     empty = run(tmp_path, "--table")

@@ -11,6 +11,7 @@ import typer
 
 from ..check import diagnose
 from ..check.doctor.report import Report
+from ..check.doctor.wording import said
 from ..core.files import write_atomically
 from ..core.names import readable
 from ..core.terminal import put, put_json, put_table, shown
@@ -59,15 +60,14 @@ def doctor(
         path, last = subject, ""
     named = {"class_name": class_name or last, "data": data, "grad": grad, "backward": backward}
     if table or as_csv:
-        raise typer.Exit(_table(Path(path), named, jobs, as_json, as_csv, page, force))
+        raise typer.Exit(_table(Path(path), named, jobs, as_json, as_csv, page, force, language))
     if page is not None:
         check_new(page, force)  # before the work is done
     report = diagnose(path, **named)
     if len(report.choices) > 1 and not named["class_name"] and not as_json and _is_asked():
         chosen = report.words["class"]
-        named["class_name"] = typer.prompt(
-            f"Which class, {', '.join(report.choices)}?", default=chosen, err=True
-        )
+        question = said("Which class, {0}?", ", ".join(report.choices)).worded(language)
+        named["class_name"] = typer.prompt(question, default=chosen, err=True)
         report = report if named["class_name"] == chosen else diagnose(path, **named)
     if as_json:
         put_json(report.as_dict())
@@ -110,6 +110,7 @@ def _table(
     as_csv: bool,
     pages: Path | None,
     force: bool,
+    lang: str,
 ) -> int:
     """Examine a folder of submissions, and show them side by side."""
     from rich.console import Console
@@ -137,11 +138,11 @@ def _table(
     elif as_csv:
         put(table.as_csv(rows), end="")
     else:
-        put_table(table.BRIEF, [row.brief() for row in rows], right=(3,))
-        put(table.summary(rows))
+        put_table(table.headings(lang), [row.brief(lang) for row in rows], right=(3,))
+        put(table.summary(rows, lang))
     if pages is not None:
         pages.mkdir(parents=True, exist_ok=True)
-        for name, text in table.as_pages(rows, folder.resolve().name).items():
+        for name, text in table.as_pages(rows, folder.resolve().name, lang).items():
             write_atomically(pages / name, text)
         if not (as_json or as_csv):
             put(f"wrote {readable(pages / 'index.html')}")

@@ -222,7 +222,9 @@ def _remark(
         rest = f", and {more} more" if more else ""
         remarks.append(f"left out: {', '.join(left[:MOST_LEFT_OUT])}{rest}")
     elif loading.left_out:
-        remarks.append(f"left out: {len(loading.left_out)} statements that define nothing")
+        count = len(loading.left_out)
+        which = "1 statement that defines" if count == 1 else f"{count} statements that define"
+        remarks.append(f"left out: {which} nothing")
     say("remarks", {"remarks": remarks, "choices": dialect.choices})
 
 

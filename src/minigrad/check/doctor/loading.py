@@ -20,6 +20,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import signal
 import sys
 import time
@@ -173,7 +174,8 @@ class Loading:
         module.__doc__ = _docstring(tree)
         run = _Run(self, module, file, cells.starts, flags, Needs(tree))
         for node in tree.body:
-            run.do(node)
+            for part in _opened(node):
+                run.do(part)
 
     @contextlib.contextmanager
     def timed(self, is_import: bool = False) -> Iterator[None]:
@@ -271,7 +273,8 @@ class _Run:
                 if isinstance(error, KeyboardInterrupt) and not self.loading.is_timed:
                     raise
                 self._leave(node, told(error))
-                if name != "*":
+                # What a notebook writes to a file and imports from there has been defined above.
+                if name != "*" and not inspect.isclass(self.module.__dict__.get(bound)):
                     missing = Absent(f"{source}.{name}" if name else source)
                     self.module.__dict__[bound] = missing
 
@@ -296,7 +299,9 @@ def told(error: BaseException) -> str:
     except BaseException:
         message = "…"
     name = "sys.exit" if isinstance(error, SystemExit) else type(error).__name__
-    return f"{name}({message})" if name == "sys.exit" else f"{name}: {message}"
+    if name == "sys.exit":
+        return f"{name}({message})"
+    return f"{name}: {message}" if message else name
 
 
 # ---- finding modules ----------------------------------------------------------------------------
@@ -358,7 +363,8 @@ class _Finder:
         if spec.origin is not None:
             return True
         places = [Path(place) for place in spec.submodule_search_locations or ()]
-        has_modules = any(any(place.glob("*.py")) for place in places)
+        patterns = ("*.py", "*/*.py")  # a folder may have nothing but folders in it
+        has_modules = any(any(p.glob(pattern)) for p in places for pattern in patterns)
         return has_modules and (self.plain_folders or spec.name == "minigrad")
 
     def _tolerant(
@@ -393,6 +399,13 @@ def _relative_levels(text: str) -> int:
         return 0
     nodes = ast.walk(parsed(text, ""))
     return max((node.level for node in nodes if isinstance(node, ast.ImportFrom)), default=0)
+
+
+def _opened(node: ast.stmt) -> list[ast.stmt]:
+    """Take the block of a script apart that has its classes in it: nothing else would be there."""
+    if not isinstance(node, ast.If) or "__name__" not in ast.dump(node.test):
+        return [node]
+    return node.body if any(isinstance(part, ast.ClassDef) for part in node.body) else [node]
 
 
 def _docstring(tree: ast.Module) -> str | None:

@@ -17,7 +17,7 @@ from ...core.names import readable
 from ...view import play
 from ...view.player.page import script_hash
 from .probes import build
-from .wording import of_loading, said, translated
+from .wording import of_loading, translated
 
 Report = Finding = Any  # those of report.py, which comes here for the page
 
@@ -58,9 +58,9 @@ $body
 
 def page_of(report: Any, lang: str = "en") -> str:
     """Return the page, which needs no network."""
-    problem = said("Could not examine it: {0}.", of_loading(report.problem, lang)).worded(lang)
-    parts = [f"<p>{_shown(problem)}</p>"]
-    parts = parts if report.problem else []
+    told = [of_loading(remark, lang) for remark in report.remarks]
+    told += [report.why_not(lang)] if report.problem else []
+    parts = [f"<p>{_shown(sentence)}</p>" for sentence in told]
     parts += [_section(report, finding, lang) for finding in report.findings]
     # The players inside are allowed here too: a frame obeys the page around it as well.
     scripts = " ".join(f"'{script_hash(has_boxes)}'" for has_boxes in (False, True))
@@ -85,7 +85,7 @@ def _section(report: Any, finding: Any, lang: str) -> str:
     rows.append(("", _shown(finding.paths.worded(lang, report.words))))
     rows += [(part, _shown(finding.worded(part, lang, report.words))) for part in ("why", "fix")]
     if finding.line is not None:
-        place = finding.place or said("line {0}", finding.line).worded(lang)
+        place = of_loading(finding.place or f"line {finding.line}", lang)
         line = f"{place}: {finding.text.strip()[:200]}"
         rows.insert(-1, ("look at", f"<code>{_shown(line)}</code>"))
     listed = "".join(

@@ -175,6 +175,12 @@ def choose_pass(trial: Trial) -> None:
         if _is_right(trial, seeded := _seeded(one, trial.grads[0])):  # begun by hand
             _take(trial, seeded, trial.grads[0])
             return
+    # What is wrong may be products alone.
+    for one in [*named_so, *_askers(trial)] if not familiar else ():
+        for grad, is_right, _ in _tried(trial, one, SUMS):
+            if is_right:
+                _take(trial, one, grad)
+                return
     for one in familiar:  # one that does nothing, or fails, may be what is wrong
         if trial.grads and not _gives_something(trial, one):
             _take(trial, one, trial.grads[0])
@@ -318,10 +324,12 @@ def _spelling(dialect: Dialect) -> dict[str, str]:
     return spelling
 
 
-def _tried(trial: Trial, one: _Pass) -> Iterator[tuple[str, bool, bool]]:
+def _tried(
+    trial: Trial, one: _Pass, graphs: Mapping[tuple[str, str], tuple[float, float]] | None = None
+) -> Iterator[tuple[str, bool, bool]]:
     """Yield gradients by name, whether they are right, and whether the pass moved them."""
     dialect = trial.dialect
-    for ops, right in (GRAPHS if "mul" in dialect.operations else SUMS).items():
+    for ops, right in (graphs or (GRAPHS if "mul" in dialect.operations else SUMS)).items():
         if not set(ops) <= set(dialect.operations):
             continue
         try:
@@ -380,16 +388,18 @@ def _passes(trial: Trial) -> Iterator[_Pass]:
         return
     others = [n for n in dir(type(result)) if not n.startswith("_")]
     others += [n for n in getattr(result, "__dict__", {}) if not n.startswith("_")]
+    hidden = [n for n in dir(type(result)) if n.startswith("_") and not n.startswith("__")]
     functions = [
         n
         for module in trial.modules
         for n, f in list(vars(module).items())
         if inspect.isfunction(f) and f.__module__ == module.__name__
     ]
-    known = {*BACKWARD, *EVALUATE, *ZERO, *(n for words in NAMES.values() for n in words)}
+    known = {*BACKWARD, *ZERO, *(n for words in NAMES.values() for n in words)}
+    known |= {trial.dialect.evaluate}
     unknown = [
         name
-        for name in dict.fromkeys([*others, *functions])
+        for name in dict.fromkeys([*others, *functions, *hidden])
         if name not in known and not any(word in name.lower() for word in _untried(name))
     ]
     unknown.sort(key=lambda name: not any(word in name.lower() for word in FAMILIAR))
@@ -399,6 +409,7 @@ def _passes(trial: Trial) -> Iterator[_Pass]:
         yield from _functions(trial.modules, name, False)
     yield from _of_others(trial)
     for name in private[:MOST]:
+        yield from _methods(result, name, False)
         yield from _functions(trial.modules, name, False)
 
 

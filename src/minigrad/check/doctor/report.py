@@ -156,11 +156,7 @@ class Report:
         for remark in self.remarks:
             found += [Line("text", part) for part in textwrap.wrap(of_loading(remark, lang), width)]
         if self.problem:
-            how = "Could not examine it to the end: {0}." if self.probes else (
-                "Could not examine it: {0}."
-            )  # fmt: skip
-            told = said(how, of_loading(self.problem, lang)).worded(lang)
-            for one in told.splitlines():  # a path in it stays whole, to be copied
+            for one in self.why_not(lang).splitlines():  # a path in it stays whole, to be copied
                 parts = textwrap.wrap(one, width, break_on_hyphens=False, break_long_words=False)
                 found += [Line("text", part) for part in parts]
         for finding in self.faults:
@@ -178,6 +174,13 @@ class Report:
                 told = f"{kind:<{column}}{name}  [{finding.code}]"
                 found += [Line(finding.kind, line) for line in textwrap.wrap(told, width)]
         return found
+
+    def why_not(self, lang: str = "en") -> str:
+        """Say why it could not be examined, or not to the end."""
+        how = "Could not examine it to the end: {0}." if self.probes else (
+            "Could not examine it: {0}."
+        )  # fmt: skip
+        return said(how, of_loading(self.problem, lang)).worded(lang)
 
     def heading(self, lang: str = "en") -> str:
         """Say in a line whose class it is, and how it is."""
@@ -200,7 +203,7 @@ class Report:
         if finding.also and not verbose:
             more = "1 other probe fails" if len(finding.also) == 1 else "{0} other probes fail"
             here += f"  ({said(more, len(finding.also)).worded(lang)})"
-        where = finding.place or said("line {0}", finding.line).worded(lang)
+        where = of_loading(finding.place or f"line {finding.line}", lang)
         parts = {
             "try": finding.written(self.spelling),
             "right": finding.expected,

@@ -18,15 +18,16 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ...core.names import plural, readable
+from ...core.names import readable
 from . import diagnose
 from .notebooks import is_notebook
 from .report import Report
+from .wording import of_loading, said, translated
 
 HEADINGS = ("submission", "verdict", "faults", "line", "limits", "same as", "why not")
 BRIEF = ("submission", "verdict", "what", "limits", "same as")
 _PAGE = Template("""<!doctype html>
-<html lang="en">
+<html lang="$lang">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -87,12 +88,15 @@ class Row:
             readable(report.problem),
         )
 
-    def brief(self) -> tuple[str, ...]:
+    def brief(self, lang: str = "en") -> tuple[str, ...]:
         """Return what fits into a terminal, in the order of BRIEF."""
-        name, verdict, faults, place, limits, same_as, problem = self.cells()
-        where = f" (line {place})" if place.isdigit() else f" ({place})" if place else ""
+        name, verdict, faults, place, limits, same_as, _ = self.cells()
+        place = of_loading(f"line {place}" if place.isdigit() else place, lang)
+        where = f" ({place})" if place else ""
         count = str(limits.count(",") + 1) if limits else ""
-        return name, verdict, f"{faults}{where}" or problem.partition(";")[0], count, same_as
+        problem = of_loading(self.report.problem.partition(";")[0], lang)
+        what = f"{faults}{where}" or readable(problem)
+        return name, translated(verdict, lang), what, count, same_as
 
 
 def submissions(folder: Path) -> list[Path]:
@@ -129,15 +133,24 @@ def examine_all(
     return rows
 
 
-def summary(rows: list[Row]) -> str:
+def summary(rows: list[Row], lang: str = "en") -> str:
     """Count the verdicts in one line."""
-    counts = [sum(row.verdict == verdict for row in rows) for verdict in _VERDICTS]
-    parts = [f"{count} {verdict}" for count, verdict in zip(counts, _SAID, strict=True) if count]
-    return f"{plural(len(rows), 'submission')}: {', '.join(parts)}."
+    counts = [sum(row.verdict == verdict for row in rows) for verdict in _COUNTED]
+    parts = [
+        said(text, count).worded(lang)
+        for text, count in zip(_COUNTED.values(), counts, strict=True)
+        if count
+    ]
+    all_ = "1 submission" if len(rows) == 1 else "{0} submissions"
+    return f"{said(all_, len(rows)).worded(lang)}: {', '.join(parts)}."
 
 
-_VERDICTS = ("sound", "fault", "not examined")
-_SAID = ("sound", "with a fault", "not examined")
+_COUNTED = {"sound": "{0} sound", "fault": "{0} with a fault", "not examined": "{0} not examined"}
+
+
+def headings(lang: str, names: tuple[str, ...] = BRIEF) -> list[str]:
+    """Return what stands above the columns."""
+    return [translated(name, lang) for name in names]
 
 
 def exit_code(rows: list[Row]) -> int:
@@ -167,22 +180,26 @@ def as_list(rows: list[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def as_pages(rows: list[Row], title: str) -> dict[str, str]:
+def as_pages(rows: list[Row], title: str, lang: str = "en") -> dict[str, str]:
     """Return pages by their file names: index.html with the table, and one for each report."""
     pages, lines = {}, []
     for k, row in enumerate(rows):
         slug = re.sub(r"[^a-z0-9]+", "-", row.name.lower()).strip("-")
         file = f"{k + 1:03}-{slug[:60]}.html"
-        pages[file] = row.report.to_html()
-        name, *others = (escape(readable(cell)) for cell in row.cells())
+        pages[file] = row.report.to_html(lang)
+        name, verdict, codes, place, limits, same_as, problem = row.cells()
+        told = (translated(verdict, lang), codes, of_loading(place, lang), limits, same_as)
+        others = [escape(readable(cell)) for cell in (*told, of_loading(problem, lang))]
+        name = escape(readable(name))
         kind = row.verdict.split()[0]
         cells = [f'<td><a href="{file}">{name}</a></td>', f'<td class="{kind}">{others[0]}</td>']
         cells += [f"<td>{cell}</td>" for cell in others[1:]]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     pages["index.html"] = _PAGE.substitute(
+        lang=lang,
         title=escape(readable(title)),
-        summary=escape(summary(rows)),
-        headings="".join(f"<th>{heading}</th>" for heading in HEADINGS),
+        summary=escape(summary(rows, lang)),
+        headings="".join(f"<th>{heading}</th>" for heading in headings(lang, HEADINGS)),
         rows="\n".join(lines),
     )
     return pages

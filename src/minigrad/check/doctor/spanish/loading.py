@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 FORMS = {
+    r"left out: 1 statement that defines nothing": "omitido: 1 sentencia que no define nada",
     r"left out: (\d+) statements that define nothing": (
         "omitido: {0} sentencias que no definen nada"
     ),
@@ -94,6 +95,8 @@ FORMS = {
     ),
     r"(\S+) cannot be made from one number \((.*)\)": "{0} no se puede hacer de un número ({1})",
     r"(\S+) cannot be made from one number": "{0} no se puede hacer de un número",
+    r"(\S+\(2\.5\)) does not come to an end": "{0} no termina nunca",
+    r"\+ or \* of two (\S+)s does not come to an end": "+ o * de dos {0} no termina nunca",
     r"it has nothing else": "no tiene nada más",
     r"it has (operations .*|attributes .*|methods .*)": "tiene {0}",
     r"operations ([^;]*); (.*)": "operaciones {0}; {1}",
@@ -113,10 +116,23 @@ FORMS = {
     r"yet": (
         "todas las preguntas acaban igual, en {0}: o se le habla mal, o nada funciona todavía"
     ),
-    r"line (\d+) \((.*)\), (line .*|cell .*)": "línea {0} ({1}), {2}",
-    r"cell (\d+), line (\d+) \((.*)\), (line .*|cell .*)": "celda {0}, línea {1} ({2}), {3}",
-    r"line (\d+)(| \(.*\)|: .*)": "línea {0}{1}",
-    r"cell (\d+), line (\d+)(| \(.*\)|: .*)": "celda {0}, línea {1}{2}",
+    r"(.*\)), ((?:\S+, )?(?:cell \d+, )?line \d+ \(.*\))": "{0}, {1}",
+    r"(\S+\.\w+), (line \d+.*|cell \d+, .*)": "{0}, {1}",
+    r"line (\d+) \((.*)\)": "línea {0} ({1})",
+    r"cell (\d+), line (\d+) \((.*)\)": "celda {0}, línea {1} ({2})",
+    r"line (\d+)(|: .*)": "línea {0}{1}",
+    r"cell (\d+), line (\d+)(|: .*)": "celda {0}, línea {1}{2}",
+    r"(\w+): (\S+) is not loaded for this": "{0}: {1} no se carga para esto",
+    r"(\w+): (.*) is not there while the doctor looks": "{0}: {1} no está mientras el doctor mira",
+    r"(\w+): writing a file elsewhere is not allowed while the doctor looks: (.*)": (
+        "{0}: no se permite escribir un archivo en otro sitio mientras el doctor mira: {1}"
+    ),
+    r"(\w+): (\S+) elsewhere is not allowed while the doctor looks: (.*)": (
+        "{0}: no se permite {1} en otro sitio mientras el doctor mira: {2}"
+    ),
+    r"(\w+): (.*) is not allowed while the doctor looks(.*)": (
+        "{0}: no se permite {1} mientras el doctor mira{2}"
+    ),
     r"its operations need a module: (.*)": "sus operaciones necesitan un módulo: {0}",
     r"it does not say why": "no dice por qué",
 }
