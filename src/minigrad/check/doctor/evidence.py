@@ -71,6 +71,8 @@ class Evidence:
             is_hidden = any(mark.startswith("hides ") for mark in self._own())
             if is_hidden == (fault.code == "empty_pass"):
                 return True
+        if fault.code == "other_seed":
+            return not self.shows(fault.code)
         if fault.where == "backward" and self.has("def", "backward"):
             return self._pass_speaks_against(fault.code)
         if fault.code == "mul_grad":
@@ -128,7 +130,6 @@ class Evidence:
             "empty_pass": nests or loops,
             "two_levels": nests,
             "missing_seed": self.has("seeds", "backward") and not self.has("late", "backward"),
-            "other_seed": not self.has("lends", "backward"),
             "late_seed": not self.has("late", "backward"),
             "same_rule": not loops,
             "set_prev": self.has_closures,
@@ -192,8 +193,9 @@ class Evidence:
 
     def shows(self, code: str) -> bool:
         """Whether a mark of its own tells that it is this fault, of those of the same numbers."""
-        is_lent = code == "other_seed" and self.has("lends", "backward")
-        return is_lent or (code == "children_dropped" and self.has("ignores", "init"))
+        if code == "other_seed":  # in a method of its own: another class has other results
+            return any(f"lends {name}" in self._own() for name in functions_of("backward"))
+        return code == "children_dropped" and self.has("ignores", "init")
 
     def supports(self, code: str) -> bool:
         """Whether the file shows which of the faults of order it is, where numbers do not."""
