@@ -3,6 +3,8 @@
 Each engine is a sound one of the doctor's own with one thing wrong in it.
 """
 
+import re
+
 import pytest
 
 from minigrad.check import diagnose_here
@@ -201,6 +203,128 @@ def test_of_two_classes_of_a_name_the_last_one_is_read():
 def test_a_sort_that_nobody_begins_is_no_empty_pass():
     text = CLOSURE.replace("        build(self)\n        self.grad = 1.0  # seed\n", "")
     assert [f.code for f in diagnose_here(text).faults] == ["sort_not_begun"]
+
+
+def test_visits_may_be_forgotten_at_every_call():
+    sets = "        visited = set()\n\n        def build(v):\n"
+    assert sets in CLOSURE
+    anew = "\n        def build(v):\n            visited = set()\n"
+    assert [f.code for f in diagnose_here(CLOSURE.replace(sets, anew)).faults] == ["visited_anew"]
+
+
+def test_a_node_may_be_listed_in_the_loop_over_operands():
+    walk = """        def build(v):
+            for child in v._prev:
+                if child not in visited:
+                    visited.add(child)
+                    build(child)
+                topo.append(child)
+
+        build(self)
+        topo.append(self)
+"""
+    head, _, rest = CLOSURE.partition("        def build(v):\n")
+    text = head + walk + rest.partition("        build(self)\n")[2]
+    assert [f.code for f in diagnose_here(text).faults] == ["listed_twice"]
+
+
+def test_rules_may_run_on_the_way_down():
+    walk = """        self.grad = 1.0
+        visited = set()
+
+        def visit(v):
+            if v not in visited:
+                visited.add(v)
+                v._backward()
+                for child in v._prev:
+                    visit(child)
+
+        visit(self)
+"""
+    assert [f.code for f in diagnose_here(CLOSURE.replace(SORT, walk)).faults] == [
+        "insertion_order"
+    ]
+
+
+def test_a_wrong_value_is_told_by_its_line_where_the_rule_is_wrong_too():
+    text = CLOSURE.replace(
+        "math.tanh(self.data)",
+        "(math.exp(2**self.data) - 1) / (math.exp(2**self.data) + 1)",
+    )
+    hook = "# tanh\n\n        out._backward = _backward\n"
+    assert hook in text
+    text = text.replace(hook, "# tanh\n\n")
+    first, *_ = diagnose_here(text).faults
+    assert (first.code, "2**self.data" in first.text) == ("slip_tanh", True)
+
+
+def test_a_pass_that_fails_everywhere_may_be_meant_for_arrays():
+    text = CLOSURE.replace(
+        "def backward(self):\n", "def backward(self, width):\n        range(width)\n"
+    )
+    text = text.replace(
+        "    def __neg__(self):\n        return self * -1\n", ""
+    )  # a - b does not come so far
+    report = diagnose_here(text)
+    assert (report.faults, "every question ends alike" in report.problem) == ([], True)
+
+
+def test_results_may_have_no_gradient_at_all():
+    text = """
+class Leaf:
+    def __init__(self, data):
+        self.data = data
+        self.grad = 0.0
+
+    def __add__(self, other):
+        return Sum(self, other, self.data + other.data)
+
+    def __mul__(self, other):
+        return Sum(self, other, self.data * other.data)
+
+
+class Sum(Leaf):
+    def __init__(self, left, right, data):
+        self.left, self.right, self.data = left, right, data
+
+    def backward(self, grad):
+        self.left.grad += self.grad
+        self.right.grad += self.grad
+"""
+    report = diagnose_here(text)
+    assert (report.faults, report.problem[:20]) == ([], "results have no grad")
+
+
+def test_rules_may_go_on_to_operands_by_themselves():
+    text = CLOSURE
+    for rule in ("other.grad += out.grad  # add, right", "other.grad += self.data * out.grad"):
+        assert rule in text
+        calls = "            self._backward()\n            other._backward()\n"
+        text = re.sub(f"( +{re.escape(rule)}.*\n)", rf"\g<1>{calls}", text)
+    first, *_ = diagnose_here(text).faults
+    assert (first.code, first.text.strip()) == ("rules_go_on", "self._backward()")
+
+
+def test_gradients_may_stay_at_the_one_that_they_begin_with():
+    text = CLOSURE.replace(
+        "        self.grad = 0.0\n        self._prev", "        self.grad = 1.0\n        self._prev"
+    )
+    text = text.replace("        build(self)\n", "")
+    codes = [f.code for f in diagnose_here(text).faults]
+    assert codes in (["sort_not_begun"], ["nothing_runs"])
+
+
+def test_gradients_may_have_to_be_switched_on_by_any_word():
+    text = CLOSURE.replace('label=""):', 'label="", watched=False):')
+    text = text.replace("self.label = label", "self.label, self.watched = label, watched")
+    text = text.replace(
+        "for v in reversed(topo):\n", "for v in reversed(topo) if self.watched else ():\n"
+    )
+    text = re.sub(
+        r"Value\((.*), (\(self.*\)), (f?\".*\")\)", r"Value(\1, \2, \3, watched=True)", text
+    )
+    report = diagnose_here(text)
+    assert (report.problem, [f.code for f in report.faults]) == ("", [])
 
 
 def test_a_small_number_against_zero_is_no_fault():

@@ -22,10 +22,10 @@ from .walking import Facts, walks
 # Kinds of changes, from what is told apart best to what would do for any mistake: of two that come
 # out alike, the earlier one is told.
 KINDS = (
-    "adds", "splits", "fresh", "reads", "switch", "leaves", "outside", "recurs", "members", "marks",
-    "later", "returns", "hooks", "chains", "seeds", "seed", "operands", "attribute", "number",
-    "sign", "compares", "swaps", "names", "groups", "operator", "constant", "inside", "order",
-    "drops", "deletes", "line", "formula", "formulas",
+    "adds", "descends", "splits", "fresh", "reads", "switch", "leaves", "outside", "recurs",
+    "members", "marks", "later", "returns", "hooks", "chains", "seeds", "seed", "operands",
+    "attribute", "number", "sign", "compares", "swaps", "names", "groups", "operator", "constant",
+    "inside", "order", "drops", "deletes", "line", "formula", "formulas",
 )  # fmt: skip
 CONSTANTS = (0, 1, 2, -1)
 ROUNDING = ("int", "round", "abs", "float", "float32", "ceil", "floor")  # that change a number
@@ -80,7 +80,7 @@ def without_calls(function: ast.FunctionDef, hook: str) -> Edit | None:
     for call in calls:
         put(copied, call, ast.Pass())
     ast.fix_missing_locations(copied)
-    return Edit("deletes", calls[0].lineno, calls[0], ast.Pass(), copied) if calls else None
+    return Edit("descends", calls[0].lineno, calls[0], ast.Pass(), copied) if calls else None
 
 
 class _Edits(Function):

@@ -71,6 +71,8 @@ class Evidence:
             is_hidden = any(mark.startswith("hides ") for mark in self._own())
             if is_hidden == (fault.code == "empty_pass"):
                 return True
+        if fault.code == "other_seed":
+            return not self.shows(fault.code)
         if fault.where == "backward" and self.has("def", "backward"):
             return self._pass_speaks_against(fault.code)
         if fault.code == "mul_grad":
@@ -112,9 +114,11 @@ class Evidence:
                 self.has("pops", "backward") and not nests),
             "visited_by_name": not names,
             "listed_twice": not self.has("lists", "backward") and self.order() != "listed_twice",
-            "plain_recursion": appends or reverses or not (
-                nests or any(mark.startswith("recurs ") for mark in self._own())),
+            "plain_recursion": appends or reverses or self._remembers() or not (
+                nests or self._is_called_back()
+                or any(mark.startswith("recurs ") for mark in self._own())),
             "visited_twice": not (appends or reverses) or self.has("asks", "backward"),
+            "visited_anew": not self.has("renews", "backward"),
             "breadth_first": nests,
             "stack_order": nests or not self.has("pops", "backward"),
             "nothing_runs": strays or not is_begun or self.has("late", "backward") or (
@@ -149,6 +153,16 @@ class Evidence:
         nests, starts, strays = (self.has(m, "backward") for m in ("nests", "starts", "strays"))
         return nests and self.has("recurs", "backward") is False and not (starts or strays)
 
+    def _remembers(self) -> bool:
+        """Whether the pass runs each rule on its way down, once."""
+        is_asked = self.has("asks", "backward") and not self.has("renews", "backward")
+        return self.has("nests", "backward") and self.has("early", "backward") and is_asked
+
+    def _is_called_back(self) -> bool:
+        """Whether the rules of operations call the pass itself, of their operands."""
+        calls = {mark.split(" ")[2] for mark in self._own() if mark.startswith("calls __")}
+        return bool(calls & {*self._pass()[1]})
+
     def order(self) -> str:
         """Name a fault of order by how the pass goes through the nodes, where numbers do not."""
         if not self.has("def", "backward"):
@@ -164,8 +178,13 @@ class Evidence:
             if reverses:
                 return "listed_twice" if appends else ""
             return "breadth_first" if self.has("queues", "backward") else "stack_order"
-        if self.has("recurs", "backward") and not asks and not nests:
+        is_again = self.has("recurs", "backward") or self._is_called_back()
+        if is_again and not asks and not nests:
             return "plain_recursion"
+        if self._remembers() and not reverses:
+            return "insertion_order"
+        if nests and self.has("renews", "backward"):
+            return "visited_anew"
         if nests and self.has("lists", "backward"):
             return "listed_twice"
         if nests and not asks:
@@ -174,6 +193,8 @@ class Evidence:
 
     def shows(self, code: str) -> bool:
         """Whether a mark of its own tells that it is this fault, of those of the same numbers."""
+        if code == "other_seed":  # in a method of its own: another class has other results
+            return any(f"lends {name}" in self._own() for name in functions_of("backward"))
         return code == "children_dropped" and self.has("ignores", "init")
 
     def supports(self, code: str) -> bool:
@@ -182,6 +203,8 @@ class Evidence:
             return code == "plain_recursion" and self._walks_again()
         if code in ("listed_twice", "stack_order"):
             return self.has("lists", "backward") or self.order() == code
+        if code == "visited_anew":
+            return self.has("renews", "backward")
         if code == "insertion_order":
             return self.has("early", "backward") and not self.has("reverses", "backward")
         if code not in ("plain_recursion", "visited_twice"):

@@ -8,6 +8,7 @@ This runs in the sandbox, next to a stranger's code. Start at `find`.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
@@ -101,7 +102,10 @@ def _try(cls: type, module: ModuleType, named: Named) -> Dialect:
     modules = list(dict.fromkeys([sys.modules.get(cls.__module__, module), module]))
     first: Dialect | None = None
     reason: NoEngineError | None = None
+    has_run = False
     for dialect in _made(cls, named, modules):
+        if has_run and "=True" not in dialect.spelling["make"]:
+            continue  # it runs and moves nothing: gradients may have to be switched on
         trial = Trial(dialect, named, modules)
         prepare(trial)
         try:
@@ -110,7 +114,9 @@ def _try(cls: type, module: ModuleType, named: Named) -> Dialect:
             reason = reason or error
             continue
         first = first or dialect
-        if trial.has_run:
+        if trial.has_run and not has_run:
+            first, has_run = dialect, True
+        if trial.has_moved:
             first = dialect
             break
     if first is None:
@@ -204,7 +210,11 @@ def _makers(cls: type) -> Iterator[tuple[Make, str, Make]]:
     needed = {p.name: options[p.name] for p in named if p.name in options and p.default is p.empty}
     # With what switches gradients on; and without, for those who know such a name to refuse it.
     both = [options, needed] if options != needed else [needed]
-    for more, (written, wrap) in itertools.product(both, wraps.items()):
+    off = [p.name for p in named if p.default is False and not p.name.startswith(_OFF)]
+    switched = options | dict.fromkeys(off, True)
+    ways = [*itertools.product(both, wraps.items())]
+    ways += [(switched, way) for way in [*wraps.items()][:1] if switched not in both]
+    for more, (written, wrap) in ways:
 
         def make(x: float, wrap: Make = wrap, given: dict[str, Any] = more) -> Any:
             return cls(wrap(x), **given) if is_first else cls(**{holder: wrap(x)}, **given)
@@ -253,17 +263,23 @@ def _is(found: Any, wanted: float) -> bool:
 
 def _failures(dialect: Dialect) -> int:
     """Count which of the two operations that every engine has do not run on Values that are made
-    like this, and on results."""
+    like this, and on results; or make another shape of them beside a plain number."""
     count = 0
     for call in [dialect.operations[op] for op in ("add", "mul") if op in dialect.operations]:
         try:
             with bounded(LONGEST, file_of(dialect.cls)):
-                call(call(dialect.make(1.5), dialect.make(2.25)), dialect.make(0.5))
+                result = call(call(dialect.make(1.5), dialect.make(2.25)), dialect.make(0.5))
         except TooLongError:
             name = dialect.cls.__name__
             raise NoEngineError(f"+ or * of two {name}s does not come to an end") from None
         except Exception:
             count += 1
+            continue
+        with contextlib.suppress(Exception):
+            shapes = [
+                getattr(getattr(x, dialect.data), "shape", ()) for x in (result, call(result, 2.0))
+            ]
+            count += shapes[0] != shapes[1]
     return count
 
 

@@ -52,8 +52,9 @@ def report(name: str, found: Examination) -> Report:
     problem = found.problem
     if not problem and ran < FEWEST:
         problem = "it has no operations that could be examined, such as + and *"
-    problem = problem or _absent(outcomes)
-    findings = [] if _absent(outcomes) else findings
+    away = _absent(outcomes) or _without_gradient(outcomes, found.words.get("grad", "grad"))
+    problem = problem or away
+    findings = [] if away else findings
     is_unsure = all(finding.code in UNSURE for finding in faults)
     if not problem and is_unsure and (alike := _all_alike(outcomes)):
         problem, findings = f"every question ends alike, in {alike}", []
@@ -89,16 +90,32 @@ def _without_module(outcomes: dict[str, Outcome]) -> list[str]:
     return list(dict.fromkeys(p.script.statements[0].op for p in absent))
 
 
+def _firsts(outcomes: dict[str, Outcome]) -> list[Outcome]:
+    firsts = [outcomes.get(p.name, {"missing": True}) for p in PROBES if p.kind == "first"]
+    return [outcome for outcome in firsts if not outcome.get("missing")]
+
+
+def _without_gradient(outcomes: dict[str, Outcome], grad: str) -> str:
+    """Say so if no result has a gradient, of whatever operation: then it is somewhere else."""
+    ends = f"has no attribute {grad!r}"
+    asked = _firsts(outcomes)
+    is_nowhere = all(str(o.get("message", "")).partition(". ")[0].endswith(ends) for o in asked)
+    if not asked or not is_nowhere:
+        return ""
+    return f"results have no {grad}: either it is spoken to in a wrong way, or nothing works yet"
+
+
 def _all_alike(outcomes: dict[str, Outcome]) -> str:
     """Return the error that every question ends in, with its line, if there is one such."""
-    firsts = [outcomes.get(p.name, {"missing": True}) for p in PROBES if p.kind == "first"]
-    asked = [outcome for outcome in firsts if not outcome.get("missing")]
-    errors = {(o.get("error"), o.get("message"), o.get("line")) for o in asked}
+    asked = _firsts(outcomes)
+    if not all("error" in outcome for outcome in asked):
+        return ""
+    # Those that do not come so far may be wrong by themselves.
+    passed = [outcome for outcome in asked if outcome.get("in_pass")] or asked
+    errors = {(o["error"], o.get("message"), o.get("line")) for o in passed}
     if len(errors) != 1:
         return ""
     ((error, message, line),) = errors
-    if not error:
-        return ""
     what = f"{error}: {message}" if message else error
     where = f" (line {line})" if line else ""
     return f"{what}{where}: either it is spoken to in a wrong way, or nothing works yet"

@@ -25,14 +25,17 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # operations, and "uses name op" of which; and of how it walks: "appends name", "nests name" (it has
 # a function inside), "reverses name", "asks name", "names name" (it looks for a node, or for an
 # attribute of one, among others), "starts name", "strays name" (the function inside is called with
-# self, or with something else), "lists name" (it appends a node at every visit), "writes name" (it
-# sets an attribute of an operand), "hides name" (it sets an attribute of a pass's name), "discards
+# self, or with something else), "lists name" (it appends a node at every visit), "renews name" (the
+# function inside begins with nothing visited, each time), "writes name" (it sets an attribute of an
+# operand), "hides name" (it sets an attribute of a pass's name), "discards
 # name" (a statement is `x if … else y`, and nobody keeps it), "powers name" (its value is a power),
-# "late name" (a gradient is set after the last loop), "ignores name" (it takes operands in vain),
+# "late name" (a gradient is set after the last loop), "lends name" (the 1 that it begins with goes
+# to something from outside), "ignores name" (it takes operands in vain),
 # "pairs name" (it sets the gradients of two things), "early name" (a function inside
-# appends a node before it goes on to others), "now name" (a gradient is set in the function itself,
-# in none inside of it), "bare name" (it returns a node that is made from a number alone),
-# "unordered name" (operands are made a set), "reads name" (a gradient of an operand is a factor),
+# appends a node, or runs its rule, before it goes on to others), "now name" (a gradient is set in
+# the function itself, in none inside of it), "bare name" (it returns a node that is made from a
+# number alone), "unordered name" (operands are made a set), "reads name" (a gradient of an operand
+# is a factor),
 # "pops name", "queues name", "counts name" (it takes nodes from a list, from its front, and counts
 # something down), "branches name" (it compares with a text), "recurs name" (it calls a function of
 # its own name), "calls name other", "seeds name" (a gradient is set to 1), "tests
@@ -343,11 +346,13 @@ def _walks(node: ast.FunctionDef) -> list[str]:
     names = {function.name for function in inner}
     found = {f"nests {node.name}"} if inner else set()
     found |= {f"lists {node.name}"} if any(map(_lists_every_visit, inner)) else set()
+    found |= {f"renews {node.name}"} if any(map(_forgets_visits, inner)) else set()
     found |= {f"early {node.name}"} if any(map(_lists_first, inner)) else set()
     loops = [k for k, statement in enumerate(node.body) if isinstance(statement, ast.For)]
     seeds = [k for k, statement in enumerate(node.body)
              if isinstance(statement, ast.Assign) and _gradient(statement) is not None]  # fmt: skip
     found |= {f"late {node.name}"} if loops and seeds and seeds[0] > loops[-1] else set()
+    found |= {f"lends {node.name}"} if any(_is_lent(s, node) for s in node.body) else set()
     for part in ast.walk(node):
         if isinstance(part, ast.Call):
             called = part.func
@@ -375,6 +380,19 @@ def _walks(node: ast.FunctionDef) -> list[str]:
     return sorted(found)
 
 
+def _is_lent(statement: ast.stmt, function: ast.FunctionDef) -> bool:
+    """Whether a statement sets the gradient of something that the function does not know by itself
+    to a number."""
+    if not isinstance(statement, ast.Assign) or not _constant(statement.value):
+        return False
+    target = _gradient(statement)
+    owner = target.value.id if target is not None and isinstance(target.value, ast.Name) else ""
+    own = {a.arg for a in function.args.args} | {
+        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    return owner not in ("", *own)
+
+
 def _is_replaced(node: ast.AST, later: list[_Place]) -> bool:
     """Whether a class is defined once more, and not made of this one."""
     name = node.name if isinstance(node, ast.ClassDef) else ""
@@ -383,14 +401,21 @@ def _is_replaced(node: ast.AST, later: list[_Place]) -> bool:
 
 
 def _lists_first(visit: ast.FunctionDef) -> bool:
-    """Whether a node is appended before the loop that goes on to others."""
+    """Whether a node is appended, or its rule run, before the loop that goes on to others."""
     for part in ast.walk(visit):
         body = getattr(part, "body", [])
         for k, statement in enumerate(body if isinstance(body, list) else []):
             later = body[k + 1 :]
-            if _appends(statement) and any(isinstance(s, ast.For | ast.While) for s in later):
+            is_done = _appends(statement) or _runs_a_rule(statement)
+            if is_done and any(isinstance(s, ast.For | ast.While) for s in later):
                 return True
     return False
+
+
+def _runs_a_rule(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    function = call.func if isinstance(call, ast.Call) and not call.args else None
+    return isinstance(function, ast.Attribute) and "back" in function.attr
 
 
 def _appends(statement: ast.stmt) -> bool:
@@ -401,10 +426,36 @@ def _appends(statement: ast.stmt) -> bool:
 
 def _lists_every_visit(visit: ast.FunctionDef) -> bool:
     """Whether a node is appended beside the question if it was visited, not within."""
-    asks = [s for s in visit.body if isinstance(s, ast.If) and _is_membership(s.test)]
-    appends = [s for s in visit.body if _appends(s)]
-    leaves = any(isinstance(s, ast.Return) for ask in asks for s in ask.body)
-    return bool(asks and appends) and not leaves
+    for part in ast.walk(visit):
+        body = getattr(part, "body", []) if isinstance(part, ast.FunctionDef | ast.For) else []
+        asks = [s for s in body if isinstance(s, ast.If) and _is_membership(s.test)]
+        appends = any(_appends(s) for s in body)
+        leaves = any(isinstance(s, ast.Return | ast.Continue) for ask in asks for s in ask.body)
+        if asks and appends and not leaves:
+            return True
+    return False
+
+
+def _forgets_visits(visit: ast.FunctionDef) -> bool:
+    """Whether a function that calls itself looks nodes up in what it has just begun anew."""
+    begun = {
+        target.id
+        for statement in visit.body
+        if isinstance(statement, ast.Assign)
+        and ast.unparse(statement.value) in ("set()", "[]", "{}")
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    asked = {
+        part.comparators[0].id
+        for part in ast.walk(visit)
+        if isinstance(part, ast.Compare)
+        and _is_membership(part)
+        and isinstance(part.comparators[0], ast.Name)
+    }
+    calls = [p.func for p in ast.walk(visit) if isinstance(p, ast.Call)]
+    recurs = any(isinstance(f, ast.Name) and f.id == visit.name for f in calls)
+    return recurs and bool(begun & asked)
 
 
 def _is_membership(test: ast.expr) -> bool:

@@ -29,6 +29,7 @@ PASSES = {
 }  # fmt: skip
 EVERYWHERE = {
     "adds": "overwrite",
+    "descends": "rules_go_on",
     "later": "forward_gradients",
     "hooks": "self_backward",
 }  # if it is so in all operations
@@ -36,8 +37,9 @@ IDENTITY = ("__eq__", "__hash__")  # whatever is changed there, nodes are told a
 FORMULAS = ("formula", "formulas", "line")
 # What one may be sure of even if a single probe shows it.
 SURE = (
-    "adds", "hooks", "chains", "operands", "attribute", "seeds", "inside", "fresh", "reads",
-    "leaves", "outside", "recurs", "members", "later", "marks", "splits", "returns", *FORMULAS,
+    "adds", "descends", "hooks", "chains", "operands", "attribute", "seeds", "inside", "fresh",
+    "reads", "leaves", "outside", "recurs", "members", "later", "marks", "splits", "returns",
+    *FORMULAS,
 )  # fmt: skip
 # Probes that a change touches and does not mend, though it mends the like, as a part of those that
 # it mends: they can have another fault as well, but then most have not.
@@ -97,7 +99,7 @@ class Mended:
             return "forward_order" if is_turned else "slip"
         if self.change.function in IDENTITY:
             return "value_hash"
-        if self.change.everywhere:
+        if self.change.everywhere or kind == "descends":
             return EVERYWHERE[kind]
         if kind == "adds" and not self.op and self.change.old.partition("=")[0].strip() != "":
             return "overwrite"
@@ -172,8 +174,8 @@ def _judged(change: Change, probes: list[Probe], ill: Signs, unsteady: set[str])
         if probe.name not in ill:
             if not sign.is_well:
                 return None  # it breaks something
-        elif sign.is_well:
-            healed.append(probe)
+        elif sign.is_well or (ill[probe.name].values and not (sign.values or sign.error)):
+            healed.append(probe)  # a wrong value has its own reason
         elif sign != ill[probe.name]:
             touched.append(probe)
     reasons: set[str] = set().union(*(_features(probe) for probe in healed))

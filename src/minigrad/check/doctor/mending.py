@@ -117,7 +117,9 @@ def _changes(
     for group in (later, hooks):
         if len(group) > 1:
             yield group, first
-    if rest and adds:  # rules that go on to the next node by themselves
+    if rest:  # rules that go on to the next node by themselves
+        yield rest, first
+    if rest and adds:
         yield _joined(adds, rest, facts.hook), first
     for (live, mine), edits in zip(asked.lives, found, strict=True):
         for edit in edits:

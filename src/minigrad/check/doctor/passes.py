@@ -85,6 +85,7 @@ class Trial:
     grads: list[str] = field(default_factory=list)  # familiar attributes that there are
     has_run: bool = False  # whether a pass of a familiar name came to its end
     endless: int = 0  # how many did not; for the others, less time is left
+    has_moved: bool = False  # whether one has changed a gradient
 
 
 def result_of(dialect: Dialect) -> Any:
@@ -153,6 +154,9 @@ def choose_pass(trial: Trial) -> None:
     cls, sample = dialect.cls, dialect.make(2.5)
     names = (trial.named.grad,) if trial.named.grad else GRAD
     trial.grads = [n for n in names if hasattr(sample, n)]
+    if not trial.grads and not trial.named.grad:
+        own = getattr(sample, "__dict__", {})
+        trial.grads = [n for n in own if "grad" in n.lower() and number_in(own[n]) is not None]
     passes = list(_passes(trial))
     familiar = [p for p in passes if p.is_familiar]
     if not familiar and trial.named.backward:
@@ -163,16 +167,18 @@ def choose_pass(trial: Trial) -> None:
     for one in [*passes, *_askers(trial), *_books(trial, passes)]:
         for grad, is_right, has_moved in _tried(trial, one):
             if is_right or (one.is_familiar and has_moved):
-                trial.has_run = True
+                trial.has_run = trial.has_moved = True
                 _take(trial, one, grad)
                 return
     for one in [_seeded(one, trial.grads[0]) for one in familiar if trial.grads]:
         if any(is_right for _, is_right, _ in _tried(trial, one)) and _insists(trial, one):
+            trial.has_moved = True
             _take(trial, one, trial.grads[0])
             return
     named_so = [p for p in passes if any(word in p.word.lower() for word in FAMILIAR)]
     for one in named_so if trial.grads and not familiar else ():
         if _is_right(trial, seeded := _seeded(one, trial.grads[0])):  # begun by hand
+            trial.has_moved = True
             _take(trial, seeded, trial.grads[0])
             return
     # What is wrong may be products alone.

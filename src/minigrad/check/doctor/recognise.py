@@ -48,6 +48,8 @@ WEIGHT = 2  # of an invented failure against a common one, which can have anothe
 NAMED = 0.4
 MOST = 0.7
 OPS = ("mul", "add", "neg", "sub", "pow", "div", "tanh", "exp", "log", "relu", "sigmoid")
+# Probes in which a fault of order must give the same numbers, if it does not explain all of them.
+SEVERAL = 4
 ALONE = {  # the probes of an operation: by itself, with distinct operands, below and above others
     op: [
         probe.name
@@ -208,6 +210,29 @@ class _Recogniser:
                 return found + ([Named("", rest, rest)] if rest else [])
         return [Named("", [*left], [*left])]
 
+    def _unmoved(self) -> str:
+        """Name a pass after which every gradient is 1, as the constructor has it: it runs nothing.
+
+        Where gradients begin at 0, that is for `_seedless`.
+        """
+        if not self.ill or not self.evidence.has("seeds", "init"):
+            return ""
+        numbers = [dict(sign.numbers) for sign in self.ill.values()]
+        is_still = all(
+            names and not self.ill[name].values and set(names.values()) == {1.0}
+            for name, names in zip(self.ill, numbers, strict=True)
+        )
+        ones = [
+            name
+            for name in self.signs
+            if name not in self.ill
+            and self.probes[name].kind != "hand"
+            and any(x != 1.0 for x in expected(self.probes[name].script)[1].values())
+        ]
+        if not is_still or ones:
+            return ""
+        return "sort_not_begun" if self._can_be("sort_not_begun") else "nothing_runs"
+
     def _seedless(self) -> str:
         """Name a pass that leaves every result at 0, by what it does with one set by hand."""
         for name, sign in self.ill.items():
@@ -217,6 +242,8 @@ class _Recogniser:
         if not by_hand or self.signs[by_hand[0]].error:
             return ""
         script, sign = self.probes[by_hand[0]].script, self.signs[by_hand[0]]
+        if self._can_be("other_seed"):
+            return "other_seed"
         if script.root in sign.wrong:
             return "seed_zero"
         is_zero = all(dict(sign.numbers).get(leaf) == 0.0 for leaf in script.leaves)
@@ -230,6 +257,9 @@ class _Recogniser:
         return next((c for c in ("missing_seed", "hidden_pass") if self._can_be(c)), "")
 
     def alone(self) -> list[Named]:
+        still = self._unmoved()
+        if still:
+            return [self._with_evidence(still, [*self.ill])]
         codes = exactly(self.signs, self.ill, self.probes, self.every, self.evidence, self._can_be)
         return [self._with_evidence(codes[0], [*self.ill], len(codes) > 1)] if codes else []
 
@@ -408,7 +438,8 @@ class _Recogniser:
             mine = [name for name in left if name in theirs and not theirs[name].is_well]
             score = (hits - WEIGHT * invented, self._by_hand(theirs), equal, alike)
             if best is None or score > best[0]:
-                best = (score, code, mine, equal == hits and len(mine) == len(left))
+                is_enough = len(mine) == len(left) or hits >= SEVERAL
+                best = (score, code, mine, equal == hits and is_enough)
         if best is None or len(best[2]) < NAMED * len(left):
             # Wrong only where a result is used twice: then at least it is the order.
             shared = all(self.probes[name].script.shares_results for name in left)

@@ -19,8 +19,8 @@ __all__ = ["CATALOGUE", "CRASHES", "FAULTS", "GENERAL", "ORDERS", "Fault"]
 CATALOGUE = [*structure.ROWS, *rules.ROWS, *state.ROWS, *crashes.ROWS, *limits.ROWS]
 FAULTS = {fault.code: fault for fault in CATALOGUE}
 CRASHES = crashes.ROWS
-ORDERS = ("plain_recursion", "breadth_first", "insertion_order", "visited_twice", "listed_twice",
-          "stack_order")  # fmt: skip
+ORDERS = ("plain_recursion", "breadth_first", "insertion_order", "visited_twice", "visited_anew",
+          "listed_twice", "stack_order")  # fmt: skip
 
 # What the doctor says where it knows what kind of thing is wrong, but not which: no patients. {0}
 # is the operation, or the error.
@@ -127,6 +127,14 @@ GENERAL = {
             "One operation is right; what lies deeper gets no gradient.",
             "self._backward = … replaces the rules of operands, and results have none.",
             "Write  {2}  instead of  {1}, and so in the other operations.",
+            (),
+        ),
+        Fault(
+            "rules_go_on", "fault", "rules call the rules of their operands as well",
+            "The last operation is right; what lies deeper gets too much.",
+            "Each rule goes on to its operands, and backward() calls every rule too: what they "
+            "pass on is added more than once.",
+            "Take  {1}  and the like out of the rules: backward() calls each one, once.",
             (),
         ),
         Fault(

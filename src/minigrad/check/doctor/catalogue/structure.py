@@ -85,7 +85,7 @@ _row("stack_order", "no topological sort: a stack of nodes",
 """), where="backward", varies=True)
 _row("insertion_order", "nodes run in the order in which they are met",
      "Right for trees; wrong where a shared node is met early and used again later.",
-     "The list is filled on the way down, before the children, instead of after them.",
+     "Nodes are listed, or their rules run, on the way down: before all of their users were met.",
      "Append a node after its children, and run the list from its end.",
      (SORT, SORT.replace("                topo.append(v)\n", "").replace(
          "                visited.add(v)\n", "                visited.add(v)\n"
@@ -106,6 +106,13 @@ _row("visited_twice", "shared nodes run more than once",
       "            for child in v._prev:\n                build(child)\n"
       "            topo.append(v)"), where="backward", varies=True)
 
+_row("visited_anew", "the set of visited nodes begins anew in every call",
+     "Gradients behind a shared node come out too large.",
+     "Each call of the function that sorts the graph makes a set of its own, so that nothing is "
+     "ever found in it: the list holds a shared node once for every way to it.",
+     "Make the set once, before the function that sorts.",
+     ("        visited = set()\n\n        def build(v):\n",
+      "\n        def build(v):\n            visited = set()\n"), where="backward", varies=True)
 _row("listed_twice", "shared nodes are put into the list more than once",
      "Gradients behind a shared node come out too large.",
      "topo.append(v), and perhaps the loop above it, stands outside of the `if v not in visited`, "
@@ -181,6 +188,26 @@ _row("reversed_preorder", "nodes are listed before their operands, and the list 
       "                topo.append(v)\n",
       "                topo.append(v)\n                for child in v._prev:\n"
       "                    build(child)\n"), where="backward")
+_row("other_seed", "the gradient to begin with goes to something else",
+     "All gradients are 0.",
+     "backward() gives 1 to a name from outside of it, and not to the result that it was called "
+     "on.",
+     "self.grad = 1.0 in backward().",
+     ("        self.grad = 1.0  # seed\n",
+      "        last.grad = 1.0\n"),
+     ("", "\n\nlast = Value(0.0)\n"), where="backward")
+_row("leaf_seed", "leaves are given the gradient that the result should begin with",
+     "Every leaf has the gradient 1, and the result has 0.",
+     "The pass sets 1 where it ends, in nodes without operands, and whatever has arrived there is "
+     "lost; the derivative that is 1 is that of the result by itself.",
+     "self.grad = 1.0 before the pass begins, and nothing where it ends.",
+     (SORT, """        if not self._prev:
+            self.grad = 1.0
+            return
+        self._backward()
+        for child in self._prev:
+            child.backward()
+"""), where="backward")
 _row("late_seed", "the result's gradient is set after the loop",
      "The result's gradient is 1, and all others are 0.",
      "The rules run while the result's gradient is still 0, and pass on 0; 1 comes too late.",

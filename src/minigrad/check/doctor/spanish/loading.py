@@ -107,6 +107,9 @@ FORMS = {
     r"line (\d+) has (\S+), but the class that answers has not": (
         "la línea {0} tiene {1}, pero la clase que contesta no"
     ),
+    r"results have no (\S+): either it is spoken to in a wrong way, or nothing works yet": (
+        "los resultados no tienen {0}: o se le habla mal, o nada funciona todavía"
+    ),
     r"every question ends alike, in (.*) \(line (\d+)\): either it is spoken to in a wrong way, or "
     r"nothing works yet": (
         "todas las preguntas acaban igual, en {0} (línea {1}): o se le habla mal, o nada funciona "

@@ -14,6 +14,26 @@ SPANISH = {
     "Append a node after its children, and keep reversed().": (
         "Añade un nodo después de sus hijos, y deja reversed()."
     ),
+    "the gradient to begin with goes to something else": (
+        "el gradiente con que empezar va a otra cosa"
+    ),
+    "backward() gives 1 to a name from outside of it, and not to the result that it was called "
+    "on.": "backward() da el 1 a un nombre de fuera, y no al resultado sobre el que se llamó.",
+    "self.grad = 1.0 in backward().": "self.grad = 1.0 en backward().",
+    "leaves are given the gradient that the result should begin with": (
+        "las hojas reciben el gradiente con que debería empezar el resultado"
+    ),
+    "Every leaf has the gradient 1, and the result has 0.": (
+        "Cada hoja tiene el gradiente 1, y el resultado tiene 0."
+    ),
+    "The pass sets 1 where it ends, in nodes without operands, and whatever has arrived there is "
+    "lost; the derivative that is 1 is that of the result by itself.": (
+        "El paso pone 1 donde termina, en los nodos sin operandos, y lo que había llegado allí se "
+        "pierde; la derivada que vale 1 es la del resultado respecto de sí mismo."
+    ),
+    "self.grad = 1.0 before the pass begins, and nothing where it ends.": (
+        "self.grad = 1.0 antes de que empiece el paso, y nada donde termina."
+    ),
     "the result's gradient is set after the loop": (
         "el gradiente del resultado se pone después del bucle"
     ),
@@ -129,8 +149,8 @@ SPANISH = {
     "Right for trees; wrong where a shared node is met early and used again later.": (
         "Bien en árboles; mal donde un nodo compartido se encuentra pronto y se usa más tarde."
     ),
-    "The list is filled on the way down, before the children, instead of after them.": (
-        "La lista se llena al bajar, antes que los hijos, en vez de después."
+    "Nodes are listed, or their rules run, on the way down: before all of their users were met.": (
+        "Los nodos se anotan, o se ejecutan, al bajar: antes de haber pasado por todos sus usos."
     ),
     "Append a node after its children, and run the list from its end.": (
         "Añade un nodo después de sus hijos y recorre la lista desde el final."
@@ -151,6 +171,17 @@ SPANISH = {
         "Sin un conjunto de visitados, la lista tiene un nodo compartido una vez por camino."
     ),
     "Remember what has been visited.": "Recuerda lo que ya se ha visitado.",
+    "the set of visited nodes begins anew in every call": (
+        "el conjunto de visitados empieza de nuevo en cada llamada"
+    ),
+    "Each call of the function that sorts the graph makes a set of its own, so that nothing is "
+    "ever found in it: the list holds a shared node once for every way to it.": (
+        "Cada llamada de la función que ordena el grafo hace un conjunto propio, y nada se "
+        "encuentra nunca en él: la lista tiene un nodo compartido una vez por camino."
+    ),
+    "Make the set once, before the function that sorts.": (
+        "Haz el conjunto una vez, antes de la función que ordena."
+    ),
     "shared nodes are put into the list more than once": (
         "los nodos compartidos se ponen en la lista más de una vez"
     ),

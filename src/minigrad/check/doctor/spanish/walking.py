@@ -114,6 +114,20 @@ SPANISH = {
         "Ponlas en una función _backward dentro de cada operación, y guárdala: "
         "out._backward = _backward."
     ),
+    "rules call the rules of their operands as well": (
+        "las reglas llaman también a las de sus operandos"
+    ),
+    "The last operation is right; what lies deeper gets too much.": (
+        "La última operación está bien; lo más hondo recibe demasiado."
+    ),
+    "Each rule goes on to its operands, and backward() calls every rule too: what they pass on is "
+    "added more than once.": (
+        "Cada regla sigue hasta sus operandos, y backward() también llama a todas: lo que pasan se "
+        "suma más de una vez."
+    ),
+    "Take  {1}  and the like out of the rules: backward() calls each one, once.": (
+        "Quita  {1}  y lo parecido de las reglas: backward() llama a cada una, una vez."
+    ),
     "the walk ends at the operands of the result": (
         "el recorrido acaba en los operandos del resultado"
     ),
