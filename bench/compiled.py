@@ -246,8 +246,9 @@ def main():
                 show(*table_of(name, results[name]))
     except KeyboardInterrupt:
         broken.append("the rest")
-    show(*table_of_goals(results))
-    show(*table_of_claims(results))
+    for table in (table_of_goals(results), table_of_claims(results)):
+        if table[-1]:  # some cases have no goals
+            show(*table)
     if options.json:
         from setting import here
 

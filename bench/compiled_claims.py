@@ -143,8 +143,8 @@ def table_of_goals(results):
 
 
 def _lines(said, results):
-    return (
+    return [
         (text, figure or "–", "not measured" if figure is None else "yes" if holds else "NO")
         for text, figure, holds in said
         if text.split(":")[0] in results
-    )
+    ]
