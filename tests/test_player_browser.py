@@ -1004,6 +1004,39 @@ def test_a_click_opens_a_box_in_place_and_the_others_keep_their_order(window):
         assert place == pytest.approx(before[box], abs=4)  # a rim around what has the focus
 
 
+class Recurrent(nn.Module):
+    """Forty steps in one call: two boxes, much enlarged, and one of them is wide inside."""
+
+    def __init__(self):
+        self.w, self.u = Value(0.8), Value(0.3)
+
+    def __call__(self, steps):
+        h = 0.0
+        for k in range(steps):
+            h = (self.w * h + self.u * (0.1 * k - 1.0)).tanh().sin()
+        return h
+
+
+def test_a_box_that_is_opened_is_seen_from_its_beginning(window):
+    root = (Recurrent()(30) - 1.0) ** 2
+    root.backward()
+    page = window(root).page
+    box = page.locator('[data-box="Recurrent"]')
+    closed = box.bounding_box()
+    box.click()
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    stage = page.locator('[data-player="stage"]').bounding_box()
+    frame = box.bounding_box()
+    assert frame["width"] > stage["width"]  # it does not fit, although the scale is smaller now
+    first = page.locator('[data-box="Recurrent.step1"]').bounding_box()
+    for axis, size in (("x", "width"), ("y", "height")):
+        for thing in (frame, first):
+            assert stage[axis] <= thing[axis] < stage[axis] + stage[size] / 2
+        assert first[axis] + first[size] <= stage[axis] + stage[size]
+    page.keyboard.press("Enter")
+    assert box.bounding_box() == pytest.approx(closed, abs=4)  # large again
+
+
 def test_no_arrow_of_an_open_box_ends_beside_it(window):
     page = window(two_layers()).page
     for k in range(4):

@@ -244,7 +244,19 @@ def forward_steps(root: Value) -> list[Forward]:
 def check_root(root: Any, what: str) -> None:
     """Refuse what is no Value, by the name of the function that it was given to."""
     if not isinstance(root, Value):
-        raise TypeError(f"{what}: got {type(root).__name__}; give it the Value to look at.")
+        raise TypeError(f"{what}: got {type(root).__name__}; {_value_of(root)}.")
+
+
+def _value_of(thing: Any) -> str:
+    """Say how to come from what somebody has to the Value to look at."""
+    if callable(thing):
+        call = "model(x)" if hasattr(thing, "parameters") else "f(x)"
+        return f"give it what comes of a call, {call}"
+    if isinstance(thing, dict):
+        return "give it one Value, such as d['name']; play(list(d.values())) shows all of a dict d"
+    if isinstance(thing, (list, tuple)):
+        return "give it one Value, such as xs[0]; play(xs) shows all of a list xs"
+    return "give it the Value to look at"
 
 
 def overwritten(root: Value, right: list[Step]) -> list[Step]:

@@ -82,6 +82,11 @@ def content_of(thing: Any, kind: str, drawers: Drawers, **options: Any) -> str |
     """Make what a file of this kind holds."""
     makers = _makers(thing, drawers)
     what = type(thing).__name__
+    if not makers and hasattr(thing, "named_parameters"):
+        raise TypeError(
+            f"save: got {what}; the numbers of a model are kept by model.save(path), "
+            "and its picture is that of what it returns, model(x)."
+        )
     if not makers:
         raise TypeError(
             f"save: got {what}; give it a Value, or what draw_dot, play, fit or a plot returned."

@@ -81,10 +81,11 @@ function cameraOf(stage, isFilling, signal, readable = READABLE) {
     let box = span(boxes);
     if (box.right - box.left > wide || box.bottom - box.top > tall) box = span(boxes.slice(-1));
     const [left, top] = [frame.left + MARGIN, frame.top + MARGIN];
-    if (box.right > left + wide) stage.scrollLeft += box.right - left - wide;
-    if (box.left < left) stage.scrollLeft -= left - box.left;
-    if (box.bottom > top + tall) stage.scrollTop += box.bottom - top - tall;
-    if (box.top < top) stage.scrollTop -= top - box.top;
+    // No further than to where it begins: that is what one sees of a frame larger than the stage.
+    if (box.right > left + wide) stage.scrollLeft += Math.min(box.right - wide, box.left) - left;
+    else if (box.left < left) stage.scrollLeft -= left - box.left;
+    if (box.bottom > top + tall) stage.scrollTop += Math.min(box.bottom - tall, box.top) - top;
+    else if (box.top < top) stage.scrollTop -= top - box.top;
   }
 
   listen();
@@ -95,9 +96,10 @@ function cameraOf(stage, isFilling, signal, readable = READABLE) {
     keep,
     enlarge: () => zoom(ZOOM),
     reduce: () => zoom(1 / ZOOM),
-    grow() { // the picture has another size, and the same scale
+    grow() { // the picture has another size: what was enlarged is so only as long as it is small
       [width, height] = [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height];
-      resize(scale);
+      if (mode === "free") resize(scale);
+      else fit();
     },
     whole() {
       mode = mode === "whole" ? "auto" : "whole";
