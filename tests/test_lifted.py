@@ -131,3 +131,55 @@ def test_mistakes_are_told_as_outside(name):
     with pytest.raises(TypeError) as inside:
         minigrad.compile(function)(2.0)
     assert str(inside.value) == str(outside.value)
+
+
+def _sum_is_zero(xs):
+    total = sum(xs)
+    return xs[0] if total == 0 else xs[0] / total
+
+
+def _beside_the_mean(xs):
+    mean = sum(xs) / len(xs)
+    return sum(x * (1.0 if x == mean else 2.0) for x in xs)
+
+
+def _ties(xs):
+    return xs[0] * 100.0 + xs.count(max(xs)) * 10.0 + xs.index(max(xs))
+
+
+MADE_OF_NUMBERS = {
+    "a sum": _sum_is_zero,
+    "each other": _beside_the_mean,
+    "the largest": _ties,
+    "the largest, as a number": lambda xs: xs[0] * (5.0 if max(xs) == 3.0 else 7.0),
+    "abs": lambda xs: xs[0] * (5.0 if abs(xs[0]) == 1.0 else 7.0),
+    "not equal": lambda xs: xs[0] * (5.0 if xs[0] - xs[1] != 0.0 else 7.0),
+    "in a list": lambda xs: xs[0] * ([x - xs[0] for x in xs].count(0.0) + 1.0),
+}
+
+
+@pytest.mark.parametrize("name", MADE_OF_NUMBERS)
+@pytest.mark.parametrize("audit", [False, "always"])
+def test_what_is_made_of_numbers_is_compared_as_a_number(name, audit):
+    function = MADE_OF_NUMBERS[name]
+    fast = minigrad.compile(function, audit=audit)
+    for xs in ([1.0, -2.0, 1.0], [1.0, 2.0, 3.0], [-1.0, -1.0, -1.0], [1.0, 3.0, 3.0]):
+        assert fast(xs).data == pytest.approx(function(xs), rel=1e-14)  # in plain Python
+        with minigrad.strict():  # where it runs as it is
+            assert fast(xs).data == pytest.approx(function(xs), rel=1e-14)
+
+
+def test_what_is_made_of_values_is_equal_to_itself_alone():
+    w = Value(2.0)
+
+    def f(x, v):
+        made = [w * x, v * x, v + w]
+        return sum(m * (5.0 if m in (4.0, x, w) else 7.0) for m in made)
+
+    fast = minigrad.compile(f, audit="always")
+    for x in (2.0, 4.0):
+        for v in (Value(2.0), Value(1.0)):
+            assert fast(x, v).data == f(x, v).data
+    assert w != 2.0
+    assert w * 2.0 != 4.0
+    assert Value(2.0) * 3.0 not in [6.0, 6]

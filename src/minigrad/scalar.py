@@ -37,6 +37,7 @@ from .core.coerce import (
 )
 from .core.elsewhere import VALUE, absentees
 from .core.flow import is_flowing
+from .core.graph import made_of_numbers
 from .core.modes import is_recording, of_a_node
 from .core.node import STAMP, STAMPS, UNSTAMPED, Extras, Node, Scope, as_operands, clock
 from .core.observers import current_watchers, refuse_in_trace, tracer
@@ -454,10 +455,20 @@ class Value(Node):
     # np.arctan(object_array) and its like look for methods of NumPy's spelling.
     arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
 
-    # Order is by number; equality and hash stay identity, so that sets and dicts of nodes work.
+    # Order is by number; equality and hash stay identity, so that sets and dicts of nodes work. But
+    # what a compiled function computes of numbers that it was given is a number outside.
 
     def __hash__(self) -> int:
         return object.__hash__(self)
+
+    def __eq__(self, other: object) -> Any:
+        if not (type(other) is float or type(other) is int or hasattr(other, "_traced_node")):
+            return NotImplemented
+        if not made_of_numbers(self, Value._links):
+            return NotImplemented
+        if open_blocks and tracer() is not None:
+            return _compared("equal", self, other)
+        return self._data == (other._fields()[0] if isinstance(other, Value) else other)
 
     def __lt__(self, other: Any) -> bool:
         if open_blocks and tracer() is not None:

@@ -41,6 +41,23 @@ def operands_of(node: Any) -> Sequence[Any]:
     return operands
 
 
+def made_of_numbers(root: Any, operands: Operands) -> bool:
+    """Tell whether all leaves are stand-ins of numbers that a compiled function was given.
+
+    The first leaf that is none ends the search, so in other graphs there is little to do.
+    """
+    waiting, known = [root], {id(root)}
+    while waiting:
+        node = waiting.pop()
+        below = operands(node)
+        if not below and getattr(node, "_traced_node", None) is not node:
+            return False
+        fresh = {id(x): x for x in below if id(x) not in known}
+        known |= fresh.keys()
+        waiting += fresh.values()
+    return True
+
+
 def topological_order(root: Any, operands: Operands = operands_of) -> list[Any]:
     """Return all nodes under `root`, operands before their users, the root last.
 

@@ -41,7 +41,7 @@ class Stepped(Value):
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Value) and not isinstance(other, Stepped):
-            return NotImplemented
+            return Value.__eq__(other, self)  # it may be made of numbers
         return self._compared() == (other._compared() if isinstance(other, Stepped) else other)
 
     def __ne__(self, other: object) -> Any:

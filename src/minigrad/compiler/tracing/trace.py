@@ -81,6 +81,8 @@ class Trace:
         open_a, open_b = (x if isinstance(x, TracedNumber) else self._reading(x) for x in (a, b))
         if open_a is None or open_b is None:
             return NotImplemented
+        if kind == "equal":
+            return open_a == open_b
         return open_a < open_b if kind == "less" else open_a <= open_b
 
     def _reading(self, x: Any) -> Any:

@@ -19,7 +19,10 @@ class _StandIn(Value):
     """A node that is some Value in the eyes of the function."""
 
     def __eq__(self, other: object) -> Any:
-        return is_same_value(self, other) if isinstance(other, Value) else NotImplemented
+        if not isinstance(other, Value):
+            return NotImplemented
+        a, b = which(self), which(other)
+        return a is b or (a is not self and a == b)  # numbers may be equal, too
 
     def __ne__(self, other: object) -> Any:
         return opposite(self.__eq__(other))
@@ -35,6 +38,12 @@ class _StandIn(Value):
 
 class Chosen(_StandIn):
     """One of several Values: its operands are the index, and what is chosen from."""
+
+    def __eq__(self, other: object) -> Any:
+        found = self if isinstance(other, Value) else self._which()
+        return super().__eq__(other) if found is self else found == other
+
+    __hash__ = _StandIn.__hash__
 
     def _which(self) -> Any:
         context: Any = tracer()
