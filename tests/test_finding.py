@@ -136,9 +136,8 @@ def test_a_gradient_that_is_none_before():
     assert dialect.number(dialect.make(1.0), "grad") == 0.0
 
 
-def test_a_pass_that_returns_the_gradients():
-    # Local derivatives, and a function that gives a dict of them, by node.
-    text = """
+# Local derivatives, and a function that gives a dict of them, by node.
+RETURNS = """
 class Var:
     def __init__(self, value, local=()):
         self.value = value
@@ -157,10 +156,13 @@ def get_gradients(root):
     walk(root, 1.0)
     return found
 """
-    dialect = spoken_to(text)
+BY_ID = RETURNS.replace("found[child]", "found[id(child)]").replace("get(child", "get(id(child)")
+
+
+def test_a_pass_that_returns_the_gradients():
+    dialect = spoken_to(RETURNS)
     assert (dialect.data, dialect.grad) == ("value", IN_RESULTS)
-    by_id = text.replace("found[child]", "found[id(child)]").replace("get(child", "get(id(child)")
-    assert spoken_to(by_id).grad == IN_RESULTS
+    assert spoken_to(BY_ID).grad == IN_RESULTS
 
 
 NUMBERS = {
@@ -249,8 +251,7 @@ def test_an_engine_whose_pass_needs_arrays():
     assert spoken_to(text).spelling["make"] == "Node(np.array([{}]))"
 
 
-def test_an_engine_that_is_evaluated_before_its_pass():
-    text = """
+LAZY = """
 class Lazy:
     def __init__(self, value, how=None, operands=()):
         self.value, self.how, self.operands, self.grad = value, how, operands, 0.0
@@ -271,7 +272,10 @@ class Lazy:
             x.backward(grad * (1 if self.how == "+" else y.value))
             y.backward(grad * (1 if self.how == "+" else x.value))
 """
-    assert spoken_to(text).evaluate == "eval"
+
+
+def test_an_engine_that_is_evaluated_before_its_pass():
+    assert spoken_to(LAZY).evaluate == "eval"
 
 
 # ---- which class, and what is said --------------------------------------------------------------
@@ -461,6 +465,30 @@ class Var:
 @pytest.mark.parametrize("where", ELSEWHERE)
 def test_gradients_are_found_wherever_they_are(where):
     assert spoken_to(ELSEWHERE[where]).grad == IN_RESULTS
+
+
+PASTED = {**ELSEWHERE, "returned": RETURNS, "returned by id": BY_ID, "evaluated": LAZY}
+
+SWAPPED = {
+    "o.value)": "self.value)",
+    "other.value)": "self.value)",
+    "else y.value)": "else x.value)",
+    "(o.value, z)": "(self.value, z)",
+}
+
+
+@pytest.mark.parametrize("where", PASTED)
+def test_what_is_shown_can_be_pasted_wherever_gradients_are(where):
+    text = PASTED[where]
+    for old, new in SWAPPED.items():
+        text = text.replace(old, new)
+    report = diagnose_here(text)
+    finding = report.faults[0]
+    space = loaded(text).__dict__
+    exec(finding.written(report.spelling), space)
+    for told in finding.got.split(", "):
+        gradient, _, number = told.partition(" = ")
+        assert float(eval(gradient, space)) == pytest.approx(float(number), rel=1e-4)
 
 
 def test_a_gradient_that_is_asked_for_and_wrong_of_products():

@@ -45,6 +45,14 @@ def test_a_class_that_is_there_and_one_that_is_extended(shell, capsys):
     assert "tanh" in capsys.readouterr().out
 
 
+def test_a_cell_is_examined_in_spanish(shell, capsys):
+    shell.run_cell(f"%%doctor --lang es\n{BROKEN}")
+    printed = capsys.readouterr().out
+    assert "la derivada de tanh es 1 - t" in printed
+    assert "look at" not in printed
+    assert "doctor: " in str(shell.run_cell("%doctor Value --lang xx").error_in_exec)
+
+
 def test_mistakes_are_sentences(shell):
     assert "there is no class Nobody" in str(shell.run_cell("%doctor Nobody").error_in_exec)
     assert "doctor: " in str(shell.run_cell("%doctor --what").error_in_exec)
@@ -56,6 +64,21 @@ def in_session(program):
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
     )
     return json.loads(done.stdout)
+
+
+def test_functions_of_a_session_that_may_do_anything_are_not_tried():
+    # As in a file no pass of a familiar name is right, so others are looked for.
+    hidden = source("tuple_prev").replace("def backward(self):", "def backpropagate_all(self):")
+    program = (
+        f"{hidden}\nimport json\nfrom minigrad import diagnose\nran = []\n"
+        "def wipe(path): ran.append(path)\n"
+        "def go_back(x): return None\n"
+        "del Value.backpropagate_all\n"
+        "problem = diagnose(Value).problem\nprint(json.dumps([len(ran), problem]))\n"
+    )
+    count, problem = in_session(program)
+    assert count == 0
+    assert "Value has no backward() yet" in problem
 
 
 def test_a_class_of_a_script_has_its_line(tmp_path):

@@ -93,7 +93,7 @@ def test_the_table_in_a_terminal_in_json_and_as_pages(folder, tmp_path):
 def test_the_table_in_spanish(folder, tmp_path):
     pages = tmp_path / "pages"
     done = run(folder, "--table", "--html", pages, "--lang", "es")
-    assert "6 entregas: 3 sanas, 2 con algún fallo, 1 sin examinar." in done.output
+    assert "6 entregas: 3 sin fallos, 2 con algún fallo, 1 sin examinar." in done.output
     shown = " ".join(done.output.split())
     for english in ("submission", "verdict", "not examined", "line ", "cell "):
         assert english not in shown, english
@@ -101,6 +101,7 @@ def test_the_table_in_spanish(folder, tmp_path):
     index = (pages / "index.html").read_text(encoding="utf-8")
     assert '<html lang="es">' in index
     assert "<th>veredicto</th>" in index
+    assert 'data-label="fallos"' in index  # above a cell where the table has no room
     assert "Value no tiene backward() todavía" in index
     report = (pages / "004-dora-ipynb.html").read_text(encoding="utf-8")
     assert "celda 2, línea" in report

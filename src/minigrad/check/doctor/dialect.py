@@ -94,12 +94,14 @@ class Dialect:
     results: Mapping[Any, Any] | None = None  # gradients, where a pass returns them
     spelling: dict[str, str] = field(default_factory=dict)  # where it is not that of the lessons
     choices: list[str] = field(default_factory=list)  # the classes that could be examined
+    root: int = 0  # the id of that of the last pass: the graph itself is not kept
     growing: list[Any] = field(default_factory=list)  # what successful passes leave things in
 
     def backward(self, root: Any) -> None:
         """Run the backward pass from a root."""
         if self.evaluate:
             getattr(root, self.evaluate)()
+        self.root = id(root)
         returned = self.start(root)
         self.results = returned if isinstance(returned, Mapping) and returned else None
 
@@ -154,7 +156,11 @@ class Dialect:
         if what == IN_RESULTS:
             results = self.results or {}
             found = results.get(value)
-            return plain_number(results.get(id(value)) if found is None else found, self)
+            found = results.get(id(value)) if found is None else found
+            # A result's own gradient need not be told: it is what one begins with.
+            return 1.0 if found is None and id(value) == self.root and results else (
+                plain_number(found, self)
+            )  # fmt: skip
         if what == self.data and self.evaluate and getattr(value, what) is None:
             getattr(value, self.evaluate)()  # it is no part of what the pass began with
         return plain_number(getattr(value, what), self)

@@ -277,7 +277,7 @@ def _finding(
 ) -> Finding:  # fmt: skip
     smallest = min(shown, key=size)
     probe = probes[smallest]
-    right, here, why, crashed = _difference(probe, outcomes[smallest], fault.code, found.words)
+    right, here, why, crashed = _difference(probe, outcomes[smallest], fault.code, found)
     is_crash = "error" in ill_outcome(probe, outcomes[smallest])
     where, mark = fault.where or op, fault.mark
     if is_crash and crashed is None and fault.crash[0]:
@@ -303,14 +303,15 @@ def _place(
 
 
 def _difference(
-    probe: Probe, outcome: Outcome, code: str, words: Mapping[str, str]
+    probe: Probe, outcome: Outcome, code: str, found: Examination
 ) -> tuple[str, Said, Said, int | None]:
     """Tell what is right, what came out, why it differs, and where it crashed if it did."""
     outcome = ill_outcome(probe, outcome)
     data, grad = expected(probe.script)
-    data_word, grad_word = words.get("data", "data"), words.get("grad", "grad")
+    data_word, grad_word = found.words.get("data", "data"), found.words.get("grad", "grad")
+    gradient = found.spelling.get("grad", f"{{}}.{grad_word}")
     if "error" in outcome:
-        right = ", ".join(f"{n}.{grad_word} = {brief(grad[n])}" for n in probe.script.leaves)
+        right = ", ".join(f"{gradient.format(n)} = {brief(grad[n])}" for n in probe.script.leaves)
         here = said("it does not come to an end") if outcome["error"] == NO_END else (
             said("{0}", _error(outcome))
         )  # fmt: skip
@@ -320,7 +321,8 @@ def _difference(
     for name, number in sign.values or sign.numbers:
         is_value = name.endswith(".data")
         wanted = data[name.removesuffix(".data")] if is_value else grad[name]
-        spelled = f"{name.removesuffix('.data')}.{data_word if is_value else grad_word}"
+        value = f"{name.removesuffix('.data')}.{data_word}"
+        spelled = value if is_value else gradient.format(name)
         rights.append(f"{spelled} = {brief(wanted)}")
         heres.append(f"{spelled} = {brief(number)}")
         if not is_value and name != probe.script.root:

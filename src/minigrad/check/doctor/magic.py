@@ -2,7 +2,8 @@
 
     %load_ext minigrad
 
-    %%doctor                     (on top of the cell with the class; or %%doctor Value --grad g)
+    %%doctor                     (on top of the cell with the class)
+    %%doctor Value --grad g --lang es
 
 `%doctor Value`, on a line of its own, examines a class that is there already.
 """
@@ -15,6 +16,7 @@ import contextlib
 from typing import Any, NoReturn
 
 from . import diagnose
+from .wording import LANGUAGES
 
 
 class _Words(argparse.ArgumentParser):
@@ -38,7 +40,8 @@ def load(shell: Any) -> None:
         cls = shell.user_ns.get(words.cls)
         if not isinstance(cls, type):
             raise ValueError(f"doctor: there is no class {words.cls or 'in this cell'}".rstrip())
-        print(diagnose(cls, data=words.data, grad=words.grad, backward=words.backward))
+        report = diagnose(cls, data=words.data, grad=words.grad, backward=words.backward)
+        print(report.text(words.lang))
 
     shell.register_magic_function(doctor, "line_cell", "doctor")
 
@@ -48,6 +51,7 @@ def _words() -> _Words:
     words.add_argument("cls", nargs="?", default="")
     for name in ("data", "grad", "backward"):
         words.add_argument(f"--{name}", default="")
+    words.add_argument("--lang", default="en", choices=LANGUAGES)
     return words
 
 

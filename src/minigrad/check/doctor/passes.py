@@ -14,7 +14,7 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -66,6 +66,8 @@ class _Pass:
     is_familiar: bool
     unseeded: Callable[[Any], Any] | None = None  # the same without a gradient to begin with
     is_asked: bool = False  # whether gradients are told when they are asked for, not before
+    written: str = ""  # the spelling, where one has to do more to see the gradients
+    gradient: str = ""  # how the gradient of {} is then written, where it is no attribute
 
     @property
     def word(self) -> str:
@@ -226,6 +228,8 @@ def _askers(trial: Trial) -> Iterator[_Pass]:
                 lambda root, name=name: _Derivatives(getattr(root, name)),  # type: ignore[misc]
                 False,
                 is_asked=True,
+                written=f"grads = {{}}.{name}",
+                gradient="grads({})",
             )
     seeds = [n for n, x in getattr(result, "__dict__", {}).items() if x is None or x == 0.0]
     asked = [n for n in dir(type(result)) if any(word in n.lower() for word in FAMILIAR)]
@@ -241,7 +245,8 @@ def _asked_of_leaves(seed: str, name: str) -> _Pass:
         setattr(root, seed, 1.0)
         return _Derivatives(lambda leaf: getattr(leaf, name)())
 
-    return _Pass(f"{{0}}.{seed} = 1.0; {{0}}.{name}()", call, False, is_asked=True)
+    spelling = f"{{0}}.{seed} = 1.0; {{0}}.{name}()"
+    return _Pass(spelling, call, False, is_asked=True, gradient=f"{{}}.{name}()")
 
 
 def _books(trial: Trial, passes: list[_Pass]) -> Iterator[_Pass]:
@@ -249,11 +254,14 @@ def _books(trial: Trial, passes: list[_Pass]) -> Iterator[_Pass]:
     the module, or one that the result has."""
     for one in passes:
         for module in trial.modules:
-            for book in [b for b in list(vars(module).values()) if type(b) is dict]:
-                yield _kept_in(one, lambda root, book=book: book)  # type: ignore[misc]
+            for name, book in [(n, b) for n, b in vars(module).items() if type(b) is dict]:
+                kept = _kept_in(one, lambda root, book=book: book)  # type: ignore[misc]
+                yield replace(kept, gradient=f"{name}[{{}}]")
         result = result_of(trial.dialect)
         for name in [n for n, b in getattr(result, "__dict__", {}).items() if type(b) is dict]:
-            yield _kept_in(one, lambda root, name=name: getattr(root, name))  # type: ignore[misc]
+            kept = _kept_in(one, lambda root, name=name: getattr(root, name))  # type: ignore[misc]
+            begun = one.spelling.replace("{}", "{0}")
+            yield replace(kept, written=f"{begun}; grads = {{0}}.{name}", gradient="grads[{}]")
 
 
 def _kept_in(one: _Pass, book: Callable[[Any], Any]) -> _Pass:
@@ -307,8 +315,23 @@ def _take(trial: Trial, one: _Pass, grad: str) -> None:
     dialect = trial.dialect
     dialect.grad, dialect.start = grad, one.call
     dialect.words = {"backward": one.word}
-    dialect.spelling["backward"] = one.spelling
+    dialect.spelling["backward"] = _written(dialect, one)
+    if grad == IN_RESULTS:
+        books = dialect.results if isinstance(dialect.results, dict) else {}
+        key = "[id({})]" if books and all(type(k) is int for k in books) else "[{}]"
+        dialect.spelling["grad"] = (one.gradient or "grads[{}]").replace("[{}]", key)
     dialect.spelling |= _spelling(dialect)
+
+
+def _written(dialect: Dialect, one: _Pass) -> str:
+    """Write a pass so that one can go on to look at the gradients."""
+    text = one.written or one.spelling
+    if dialect.grad == IN_RESULTS and not one.gradient:  # it returns them
+        before, sign, last = text.rpartition("; ")
+        text = f"{before}{sign}grads = {last}"
+    if dialect.evaluate:
+        text = f"{{0}}.{dialect.evaluate}(); {text.replace('{}', '{0}')}"
+    return text
 
 
 def _spelling(dialect: Dialect) -> dict[str, str]:
@@ -399,7 +422,10 @@ def _passes(trial: Trial) -> Iterator[_Pass]:
         n
         for module in trial.modules
         for n, f in list(vars(module).items())
-        if inspect.isfunction(f) and f.__module__ == module.__name__
+        if inspect.isfunction(f)
+        and f.__module__ == module.__name__
+        # What somebody else has in a session may do anything, and is no business of ours.
+        and (module.__name__ != "__main__" or any(word in n.lower() for word in FAMILIAR))
     ]
     known = {*BACKWARD, *ZERO, *(n for words in NAMES.values() for n in words)}
     known |= {trial.dialect.evaluate}

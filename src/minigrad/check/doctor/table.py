@@ -44,6 +44,11 @@ td:nth-child(2) { white-space: nowrap; }
 td.sound { color: #2a7d2a; } td.fault { color: #c02525; } td.not { color: #8a6d00; }
 @media (prefers-color-scheme: dark) {
 td.sound { color: #6fcf6f; } td.fault { color: #ff8a80; } td.not { color: #e0c040; } }
+@media (max-width: 700px) { /* a phone: each row below the other, and nothing to scroll aside */
+thead, td:empty { display: none; }
+table, tbody, tr, td { display: block; }
+td { padding: 0.1em 0; overflow-wrap: anywhere; }
+td[data-label]::before { content: attr(data-label) ": "; color: GrayText; } }
 </style>
 </head>
 <body>
@@ -188,12 +193,14 @@ def as_pages(rows: list[Row], title: str, lang: str = "en") -> dict[str, str]:
         file = f"{k + 1:03}-{slug[:60]}.html"
         pages[file] = row.report.to_html(lang)
         name, verdict, codes, place, limits, same_as, problem = row.cells()
-        told = (translated(verdict, lang), codes, of_loading(place, lang), limits, same_as)
-        others = [escape(readable(cell)) for cell in (*told, of_loading(problem, lang))]
+        shown = (translated(verdict, lang), codes, of_loading(place, lang), limits, same_as)
+        others = [escape(readable(cell)) for cell in (*shown, of_loading(problem, lang))]
         name = escape(readable(name))
         kind = row.verdict.split()[0]
         cells = [f'<td><a href="{file}">{name}</a></td>', f'<td class="{kind}">{others[0]}</td>']
-        cells += [f"<td>{cell}</td>" for cell in others[1:]]
+        labels = headings(lang, HEADINGS)[2:]
+        told = zip(labels, others[1:], strict=True)
+        cells += [f'<td data-label="{label}">{cell}</td>' for label, cell in told]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     pages["index.html"] = _PAGE.substitute(
         lang=lang,

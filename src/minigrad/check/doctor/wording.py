@@ -63,7 +63,8 @@ def named(text: str, words: Mapping[str, str]) -> str:
             return _braced(words.get("class", "Value")) + found[1]
         if found[0] == "backward()":
             return _braced(words.get("backward", "backward()"))
-        return f".{_braced(words.get(found[2], found[2]))}"
+        word = words.get(found[2], found[2])
+        return f".{word if word.isidentifier() else found[2]}"  # or it is no attribute
 
     return _NAMES.sub(name, text)
 

@@ -33,7 +33,7 @@ SPANISH = {
     "not examined": "sin examinar",
     "1 submission": "1 entrega",
     "{0} submissions": "{0} entregas",
-    "{0} sound": "{0} sanas",
+    "{0} sound": "{0} sin fallos",
     "{0} with a fault": "{0} con algún fallo",
     "{0} not examined": "{0} sin examinar",
     "try": "prueba",
