@@ -246,6 +246,48 @@ def test_rules_may_run_on_the_way_down():
     ]
 
 
+def test_a_rule_that_says_pass_is_none():
+    rule = "            self.grad += out.data * out.grad  # exp\n"
+    assert rule in CLOSURE
+    text = CLOSURE.replace(rule, "            pass\n")
+    assert [f.code for f in diagnose_here(text).faults] == ["not_set_exp"]
+
+
+def test_an_operation_may_change_what_it_is_given():
+    made = 'out = Value(self.data if self.data > 0 else 0.0, (self,), "ReLU")'
+    assert made in CLOSURE
+    text = CLOSURE.replace(
+        made, 'self.data = max(self.data, 0.0)\n        out = Value(self.data, (self,), "ReLU")'
+    )
+    first, *_ = diagnose_here(text).faults
+    assert (first.code, first.text.strip()) == ("changes_operand", "def relu(self):")
+
+
+def test_only_a_pass_that_ends_in_leaves_gives_them_the_seed():
+    # Everywhere 1, as in `leaf_seed`: here no node knows its user, because of a misspelt name.
+    text = """
+class Value:
+    def __init__(self, data, children=()):
+        self.data, self.grad, self.user, self.children = data, 0.0, None, children
+
+    def __add__(self, other):
+        out = Value(self.data + other.data, (self, other))
+        self.users = other.users = out
+        return out
+
+    def __mul__(self, other):
+        out = Value(self.data * other.data, (self, other))
+        self.users = other.users = out
+        return out
+
+    def backward(self):
+        self.grad = 1.0 if self.user is None else self.user.grad
+        for child in self.children:
+            child.backward()
+"""
+    assert "leaf_seed" not in [f.code for f in diagnose_here(text).faults]
+
+
 def test_a_wrong_value_is_told_by_its_line_where_the_rule_is_wrong_too():
     text = CLOSURE.replace(
         "math.tanh(self.data)",

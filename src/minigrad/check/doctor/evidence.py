@@ -57,6 +57,7 @@ class Evidence:
             # Without functions on nodes there is none that could have been forgotten.
             is_hooked = self.has("hooks", op) or self.has("keeps", op)
             is_otherwise = self.has("bare", op) or self.has("now", op)
+            is_hooked = is_hooked and not self.has("idle", op)
             return not self.has_closures or is_hooked or is_otherwise
         if family == "no_operands":
             return self.has("keeps", op)
@@ -131,6 +132,7 @@ class Evidence:
             "two_levels": nests,
             "missing_seed": self.has("seeds", "backward") and not self.has("late", "backward"),
             "late_seed": not self.has("late", "backward"),
+            "leaf_seed": not self.has("ends", "backward"),
             "same_rule": not loops,
             "set_prev": self.has_closures,
         }.get(code, False)  # fmt: skip

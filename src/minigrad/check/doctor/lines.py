@@ -31,6 +31,7 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # name" (a statement is `x if … else y`, and nobody keeps it), "powers name" (its value is a power),
 # "late name" (a gradient is set after the last loop), "lends name" (the 1 that it begins with goes
 # to something from outside), "ignores name" (it takes operands in vain),
+# "idle name" (its rule does nothing), "ends name" (it sets a gradient to a number and leaves),
 # "pairs name" (it sets the gradients of two things), "early name" (a function inside
 # appends a node, or runs its rule, before it goes on to others), "now name" (a gradient is set in
 # the function itself, in none inside of it), "bare name" (it returns a node that is made from a
@@ -323,6 +324,10 @@ def _more(node: ast.FunctionDef, cls: str) -> Iterator[str]:
     rules = [p for p in ast.walk(node) if isinstance(p, ast.FunctionDef) and p is not node]
     if any(isinstance(p, ast.Compare) for rule in rules for p in ast.walk(rule)):
         yield f"tests {node.name}"
+    if rules and all(isinstance(s, ast.Pass) for rule in rules for s in rule.body):
+        yield f"idle {node.name}"
+    if any(_ends(p) for p in ast.walk(node)):
+        yield f"ends {node.name}"
     last = node.body[-1]
     made = last.value if isinstance(last, ast.Return) else None
     is_made = isinstance(made, ast.Call) and ast.unparse(made.func) == cls
@@ -378,6 +383,14 @@ def _walks(node: ast.FunctionDef) -> list[str]:
             if isinstance(part.left, ast.Attribute):
                 found.add(f"names {node.name}")
     return sorted(found)
+
+
+def _ends(node: ast.AST) -> bool:
+    """Whether a branch sets a gradient to a number, and leaves."""
+    body = node.body if isinstance(node, ast.If) else []
+    sets = [s for s in body if isinstance(s, ast.Assign) and _gradient(s) is not None]
+    is_seed = any(_constant(s.value) for s in sets)
+    return is_seed and isinstance(body[-1], ast.Return)
 
 
 def _is_lent(statement: ast.stmt, function: ast.FunctionDef) -> bool:

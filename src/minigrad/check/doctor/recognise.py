@@ -310,6 +310,9 @@ class _Recogniser:
         for op, names in groups.items():
             own = [n for n in names if n != "power of a Value"] if op == "rpow" else names
             code = "in_place" if op == IN_PLACE else self._value_row(op, own)
+            if op == "init" and not code and (changes := self._changing(names)):
+                found.append(Named(f"changes_operand:{changes}", names, names))
+                continue
             found.append(self._with_evidence(code, names) if code else
                          Named(f"value:{op}", names, names))  # fmt: skip
         suspects = {op for op in groups if op in OPS}
@@ -320,6 +323,15 @@ class _Recogniser:
             if name not in mine and not self._contains(name, suspects)
         }
         return found, left, suspects
+
+    def _changing(self, names: list[str]) -> str:
+        """Name the one operation after which the number of a leaf is another one."""
+        single = {self.probes[n].script.keys[0] for n in names
+                  if len(self.probes[n].script.statements) == 1}  # fmt: skip
+        if len(single) != 1 or len(names) == len(self.signs):
+            return ""
+        (op,) = single
+        return op if all(op in self.probes[n].script.keys for n in names) else ""
 
     def _value_row(self, op: str, names: list[str]) -> str:
         for code, styles in self.known.items():

@@ -49,6 +49,13 @@ GENERAL = {
             (), mark="def",
         ),
         Fault(
+            "changes_operand", "fault", "{0} changes the number of its operand",
+            "After {0} its operand has another number, and so has whoever uses it again.",
+            "An operation makes a new node; what it is given stays as it was.",
+            "Compute with a number of its own, and give that to the node that is made.",
+            (), mark="def",
+        ),
+        Fault(
             "wrong", "fault", "the gradient of {0} is wrong",
             "The value of {0} is right, and its gradient is not.",
             "It is no slip that the catalogue has.",

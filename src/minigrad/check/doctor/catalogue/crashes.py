@@ -201,6 +201,17 @@ _row("method_for_number", "a method stands where a number is meant",
      ("self.grad += out.data * out.grad  # exp", "self.backward += out.data * out.grad  # exp"),
      where="exp", mark="def",
      crash=("TypeError", r"unsupported operand type\(s\) for (\S+): (?:'method' .*|.* 'method')"))
+_row("none_for_number", "None stands where a number is meant",
+     "An operation or backward() ends in TypeError: no {0} for None.",
+     "What is changed or computed with here was never given a number, such as a gradient that "
+     "begins as None.",
+     "Begin with a number, 0.0 for a gradient; or ask first whether it is None.",
+     ("        self.grad = 0.0\n", "        self.grad = 0.0\n        self.sum = None\n"),
+     ("self.grad += out.data * out.grad  # exp",
+      "self.sum += out.data * out.grad\n            self.grad = self.sum"),
+     where="exp", mark="def",
+     crash=("TypeError",
+            r"unsupported operand type\(s\) for (\S+): (?:'NoneType' .*|.* 'NoneType')"))
 _row("whole_gradient", "a gradient that begins as a whole number cannot become a fraction",
      "An operation ends in a type error: cannot cast from float64 to {0}.",
      "An array of whole numbers, as np.zeros_like makes it of whole numbers, takes no fraction by "

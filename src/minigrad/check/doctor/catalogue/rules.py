@@ -228,8 +228,9 @@ for _op, _rule in _RULES.items():
           (_rule, _rule.replace("+=", "=")), varies=True, family="overwrite", mark="sets")
     _slip(f"not_set_{_op}", f"{_word} has no _backward",
           f"No gradient gets past {_word}.",
-          "The function may be written, but out._backward = _backward is missing.",
-          "Assign it to the node that the operation returns.",
+          "The function may be written, but out._backward = _backward is missing; or it only says "
+          "pass.",
+          "Write it, and assign it to the node that the operation returns.",
           (_hook, f"{_rule}\n\n"), is_local=True, family="not_set", mark="def")
     _slip(f"chain_forgotten_{_op}", f"{_word} forgets the gradient that comes in",
           f"{_word} alone is right; inside something else it is wrong.",

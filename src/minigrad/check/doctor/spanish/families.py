@@ -44,11 +44,12 @@ SPANISH |= {
     for word, theirs in _WORDS.items()
 }
 SPANISH |= {
-    "The function may be written, but out._backward = _backward is missing.": (
-        "La función puede estar escrita, pero falta out._backward = _backward."
+    "The function may be written, but out._backward = _backward is missing; or it only says "
+    "pass.": (
+        "La función puede estar escrita, pero falta out._backward = _backward; o solo dice pass."
     ),
-    "Assign it to the node that the operation returns.": (
-        "Asígnala al nodo que devuelve la operación."
+    "Write it, and assign it to the node that the operation returns.": (
+        "Escríbela, y asígnala al nodo que devuelve la operación."
     ),
     "A local derivative has to be multiplied by out.grad: that is the chain rule.": (
         "Una derivada local hay que multiplicarla por out.grad: es la regla de la cadena."

@@ -27,6 +27,18 @@ SPANISH = {
         "tupla."
     ),
     "something is None where a Value is meant": "algo es None donde se quiere un Value",
+    "None stands where a number is meant": "hay None donde se espera un número",
+    "An operation or backward() ends in TypeError: no {0} for None.": (
+        "Una operación o backward() acaba en TypeError: no hay {0} para None."
+    ),
+    "What is changed or computed with here was never given a number, such as a gradient that "
+    "begins as None.": (
+        "A lo que aquí se cambia o se usa nunca se le dio un número, como a un gradiente que "
+        "empieza en None."
+    ),
+    "Begin with a number, 0.0 for a gradient; or ask first whether it is None.": (
+        "Empieza con un número, 0.0 para un gradiente; o pregunta antes si es None."
+    ),
     "An operation or backward() ends in AttributeError: None has no {0}.": (
         "Una operación o backward() acaba en AttributeError: None no tiene {0}."
     ),

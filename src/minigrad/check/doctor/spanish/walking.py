@@ -114,6 +114,16 @@ SPANISH = {
         "Ponlas en una función _backward dentro de cada operación, y guárdala: "
         "out._backward = _backward."
     ),
+    "{0} changes the number of its operand": "{0} cambia el número de su operando",
+    "After {0} its operand has another number, and so has whoever uses it again.": (
+        "Después de {0} su operando tiene otro número, y quien lo use de nuevo también."
+    ),
+    "An operation makes a new node; what it is given stays as it was.": (
+        "Una operación hace un nodo nuevo; lo que se le da se queda como estaba."
+    ),
+    "Compute with a number of its own, and give that to the node that is made.": (
+        "Calcula con un número aparte, y dáselo al nodo que se hace."
+    ),
     "rules call the rules of their operands as well": (
         "las reglas llaman también a las de sus operandos"
     ),
