@@ -505,7 +505,7 @@ class Dispatcher(Calls):
 def _rest(times: int) -> int:
     """Return for how many calls to rest when tracing was of no use, for the n-th time."""
     first, most = _RESTS
-    return min(first * 4 ** min(times - 1, 9), most)
+    return min(first << 2 * min(times - 1, 9), most)
 
 
 def _what_failed(spec: Specialization, failure: GuardFailed) -> str:
