@@ -288,6 +288,79 @@ class Value:
     assert "leaf_seed" not in [f.code for f in diagnose_here(text).faults]
 
 
+def test_a_dict_has_one_entry_for_a_value_with_itself():
+    text = """
+class Value:
+    def __init__(self, data, children=()):
+        self.data, self.grad, self.children, self.slopes_grad = data, 0.0, children, {}
+
+    def __add__(self, other):
+        out = Value(self.data + other.data, (self, other))
+        out.slopes_grad[self] = 1.0
+        out.slopes_grad[other] = 1.0
+        return out
+
+    def __sub__(self, other):
+        out = Value(self.data - other.data, (self, other))
+        out.slopes_grad[self] = 1.0
+        out.slopes_grad[other] = -1.0
+        return out
+
+    def backward(self):
+        order, seen = [], set()
+
+        def visit(v):
+            if v not in seen:
+                seen.add(v)
+                for child in v.children:
+                    visit(child)
+                order.append(v)
+
+        visit(self)
+        self.grad = 1.0
+        for v in reversed(order):
+            for child in v.children:
+                child.grad += v.slopes_grad[child] * v.grad
+"""
+    (fault,) = diagnose_here(text).faults
+    assert (fault.code, fault.program.text().split("; ")[1]) == ("keyed_by_operand", "b = a - a")
+    assert fault.text.strip() == "def __sub__(self, other):"
+
+
+def test_a_pass_that_calls_itself_may_begin_anew_at_every_node():
+    text = """
+class Value:
+    def __init__(self, data, children=()):
+        self.data, self.grad, self.rule, self.children = data, 0, lambda: None, children
+
+    def __add__(self, other):
+        def rule():
+            self.grad += out.grad
+            other.grad += out.grad
+
+        out = Value(self.data + other.data, (self, other))
+        out.rule = rule
+        return out
+
+    def __mul__(self, other):
+        def rule():
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
+
+        out = Value(self.data * other.data, (self, other))
+        out.rule = rule
+        return out
+
+    def backward(self):
+        self.grad = 1
+        self.rule()
+        for child in self.children:
+            child.backward()
+"""
+    (fault,) = diagnose_here(text).faults
+    assert (fault.code, fault.text.strip()) == ("seed_everywhere", "def backward(self):")
+
+
 def test_a_wrong_value_is_told_by_its_line_where_the_rule_is_wrong_too():
     text = CLOSURE.replace(
         "math.tanh(self.data)",
