@@ -66,8 +66,10 @@ def test_the_first_audit_comes_within_the_budget():
     assert f(1.0).data == 9.0
     numbers["k"] = 2.0
 
+    most = f.dispatch.audit.cost / (SHARE * 1e-7)  # as many as if a call took no time at all
+
     def many_calls():
-        for _ in range(200_000):
+        for _ in range(math.ceil(most) + 10):
             f(1.0)
 
     with pytest.raises(AuditError):

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import minigrad
 from minigrad.check import diagnose
+from minigrad.check.doctor import clock
 from minigrad.check.doctor.answers import examine_here, examine_stranger
 from minigrad.check.doctor.catalogue import CATALOGUE, FAULTS
 from minigrad.check.doctor.evidence import Evidence
@@ -554,6 +555,19 @@ def test_what_hangs_is_a_fault_with_its_line(name, tmp_path):
     assert part in finding.written(report.spelling)
     line = text[: text.index(old)].count("\n") + 1
     assert finding.line in (line, line + 1)
+
+
+def test_the_line_is_that_of_the_loop_and_not_of_what_it_calls():
+    text = (
+        "def rule(n):\n    return sum(range(n)) + n\n\n"
+        "def go():\n    while True:\n        rule(999)\n\ndef outer():\n    return go()\n"
+    )
+    space = {}
+    exec(compile(text, "stranger.py", "exec"), space)
+    with pytest.raises(clock.TooLongError) as ended, clock.bounded(0.01, "stranger.py"):
+        space["outer"]()
+    assert clock.line_of_loop(ended.value, "stranger.py") in (5, 6)
+    assert clock.line_of_loop(ended.value, "another.py") is None
 
 
 def test_an_operation_that_cannot_be_ended_is_named(tmp_path):

@@ -169,6 +169,17 @@ def test_what_is_made_of_numbers_is_compared_as_a_number(name, audit):
             assert fast(xs).data == pytest.approx(function(xs), rel=1e-14)
 
 
+def test_a_whole_number_is_no_value():
+    w = Value(2.0)
+
+    def f(n, x):
+        return x * sum((w == n, n == w, w * 1.0 != n, w.data == w)) + (n * x == 6.0) + (x * 2 == n)
+
+    fast = minigrad.compile(f, audit="always")
+    for n in (2, 3, 2):
+        assert fast(n, 2.0).data == f(n, 2.0)
+
+
 def test_what_is_made_of_values_is_equal_to_itself_alone():
     w = Value(2.0)
 

@@ -203,7 +203,7 @@ def an_implementation_registered_later():
     def act(x):
         return x * 2
 
-    return lambda x: act(x), lambda: act.register(Value, lambda x: x * 3)
+    return lambda x: act(x), lambda: act.register(float, lambda x: x * 3)
 
 
 @row
@@ -212,7 +212,7 @@ def what_an_implementation_reads():
     def act(x):
         return x * 1
 
-    act.register(Value, lambda x: x * K)
+    act.register(float, lambda x: x * K)
     return lambda x: act(x), set_global("K", 3.0)
 
 

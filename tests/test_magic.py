@@ -81,6 +81,19 @@ def test_functions_of_a_session_that_may_do_anything_are_not_tried():
     assert "Value has no backward() yet" in problem
 
 
+@pytest.mark.parametrize("name", ["engine", "test", "of_mine.engine"])
+def test_a_class_from_beside_the_session_has_its_line(name, tmp_path):
+    path = tmp_path.joinpath(*name.split(".")).with_suffix(".py")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(BROKEN, encoding="utf-8")
+    (fault,) = in_session(
+        f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nfrom {name} import Value\n"
+        "from minigrad import diagnose\nprint(diagnose(Value).to_json())\n"
+    )["faults"]
+    assert fault["code"] == "tanh_linear"
+    assert "(1 - t)" in BROKEN.split("\n")[fault["line"] - 1]
+
+
 def test_a_class_of_a_script_has_its_line(tmp_path):
     path = tmp_path / "script.py"
     text = BROKEN + "\nfrom minigrad import diagnose\nprint(diagnose(Value).to_json())\n"

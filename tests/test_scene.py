@@ -891,6 +891,14 @@ def irregular(count, seed=1):
     return sum(nodes[-12:])
 
 
+def test_what_is_doubled_again_and_again_is_looked_at_once():
+    x = chain(40)
+    for _ in range(60):  # two to the sixtieth ways
+        x = x + x
+    scene = scene_of(x.exp())
+    assert sum(unit.count for unit in scene.everything()) == len(topological_order(x)) + 1
+
+
 @pytest.mark.parametrize("count", [300, 1000])
 def test_an_irregular_graph_is_drawn_whole_in_parts(count):
     root = irregular(count)

@@ -35,7 +35,6 @@ class Module:
     >>> class Line(Module):
     ...     def __init__(self):
     ...         self.slope, self.shifts = Value(2.0), [Value(1.0), Value(0.5)]
-    ...
     ...     def __call__(self, x):
     ...         return self.slope * x + self.shifts[0]
     >>> line = Line()

@@ -462,7 +462,9 @@ class Value(Node):
         return object.__hash__(self)
 
     def __eq__(self, other: object) -> Any:
-        if not (type(other) is float or type(other) is int or hasattr(other, "_traced_node")):
+        if type(other) is Value or not (
+            type(other) is float or type(other) is int or hasattr(other, "_traced_node")
+        ):
             return NotImplemented
         if not made_of_numbers(self, Value._links):
             return NotImplemented

@@ -52,13 +52,16 @@ class _Finder:
 
     def sum_at(self, head: int) -> tuple[list[int], list[int]]:
         """Return the additions of the sum that ends here, and its terms."""
-        additions, terms = [head], []
+        additions, seen = [head], {head}
+        terms = []
         home = self.tree.home[head]
         for k in additions:  # grows while it is read
             for operand in self.operands(k):
                 goes_on = self.code[operand] == ADD and self.code[head] == ADD
                 if goes_on and self.only_user(operand) == k and self.tree.home[operand] is home:
-                    additions.append(operand)
+                    if operand not in seen:  # x + x is one addition below, and not two
+                        additions.append(operand)
+                        seen.add(operand)
                 else:
                     terms.append(operand)
         return additions, terms

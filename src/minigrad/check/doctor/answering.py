@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .clock import TooLongError, bounded
+from .clock import TooLongError, bounded, line_of_loop
 from .dialect import Dialect
 from .extras import ask, others
 from .finding import find
@@ -89,7 +89,8 @@ def answer(
             else:
                 ((_, outcome),) = run_all(dialect, [question])
         except TooLongError as error:
-            outcome = endless.learn(question, error_of(error, dialect))
+            line = line_of_loop(error, dialect.file)
+            outcome = endless.learn(question, error_of(error, dialect) | {"line": line})
         except everything as error:
             outcome = {"error": type(error).__name__, "message": "", "line": None}
         say("outcome", outcome)

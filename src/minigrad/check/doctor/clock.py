@@ -6,11 +6,12 @@ This runs in the sandbox, and in a session for a class that lives there.
 from __future__ import annotations
 
 import contextlib
+import dis
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 LINES = 100_000  # that may run where there is no clock
@@ -25,6 +26,27 @@ def _has_clock() -> bool:
     """Whether a signal can end what runs here: a browser has none, nor other threads than one."""
     is_main = threading.current_thread() is threading.main_thread()
     return hasattr(signal, "setitimer") and is_main and sys.platform != "emscripten"
+
+
+def line_of_loop(error: BaseException, file: str) -> int | None:
+    """Return where a file was when it was ended: in its innermost loop, not in what that calls."""
+    lines = []
+    at = error.__traceback__
+    while at is not None:
+        code = at.tb_frame.f_code
+        if code.co_filename == file:
+            lines.append((_loops(code, at.tb_lasti), at.tb_lineno))
+        at = at.tb_next
+    looping = [line for loops, line in lines if loops] or [line for _, line in lines]
+    return looping[-1] if looping else None
+
+
+def _loops(code: CodeType, here: int) -> bool:
+    """Whether an instruction is between a jump backward and where that goes to."""
+    return any(
+        "JUMP" in one.opname and isinstance(one.argval, int) and one.argval <= here <= one.offset
+        for one in dis.get_instructions(code)
+    )
 
 
 @contextlib.contextmanager

@@ -44,7 +44,7 @@ FILL: tuple[tuple[Any, tuple[str, ...]], ...] = (  # what a constructor may want
     (0.0, ("grad", "gradient", "derivative", "_grad")),
 )  # fmt: skip
 
-LONGEST = 5.0  # CPU seconds for making one, and for a first operation: they may import PyTorch
+LONGEST = 10.0  # CPU seconds for making one, and for a first operation: they may import PyTorch
 
 
 def find(

@@ -80,8 +80,12 @@ def examine_class(cls: type, named: Mapping[str, str], seconds: float = ASKING) 
     """Examine a class: where a module has it, in the sandbox, else right here."""
     module = sys.modules.get(cls.__module__)
     in_module = getattr(module, cls.__name__, None) is cls
-    if in_module and cls.__module__ != "__main__" and getattr(module, "__file__", None):
-        return examine_stranger(cls.__module__, {**named, "cls": cls.__name__})
+    file = getattr(module, "__file__", None) or ""
+    if in_module and cls.__module__ != "__main__" and file:
+        named = {**named, "cls": cls.__name__}
+        if _is_installed(cls.__module__, file):
+            return examine_stranger(cls.__module__, named)
+        return examine_named(file, named)  # from beside a script or a notebook
     # In a session, a notebook, a script that runs now, or inside a function.
     home = module if in_module and module is not None else ModuleType(cls.__module__)
     setattr(home, cls.__name__, cls)
@@ -99,6 +103,13 @@ def examine_class(cls: type, named: Mapping[str, str], seconds: float = ASKING) 
             answer(dialect, job_of("text", named, seed), questions, say)
 
     return heard_here(work, seed)
+
+
+def _is_installed(module: str, file: str) -> bool:
+    """Whether a module is found by its name from anywhere, as this package is."""
+    is_ours = module.partition(".")[0] == __name__.partition(".")[0]
+    places = {"site-packages", "dist-packages"} & set(Path(file).parts)
+    return is_ours or bool(places) or not file.endswith(".py")
 
 
 def _source(cls: type) -> tuple[str, str]:

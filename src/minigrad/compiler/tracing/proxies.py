@@ -284,10 +284,12 @@ class TracedNumber:
     __ge__ = _comparison("less_equal", operator.ge, swapped=True)
 
     def __eq__(self, other: object) -> Any:
+        if isinstance(other, Value):  # equal to itself alone, unless it is made of numbers
+            return other.__eq__(self)
         return self._compared("equal", other, operator.eq)
 
     def __ne__(self, other: object) -> Any:
-        return opposite(self._compared("equal", other, operator.eq))
+        return opposite(self.__eq__(other))
 
     def __bool__(self) -> bool:
         return bool(self != 0)

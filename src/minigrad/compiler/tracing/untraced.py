@@ -69,7 +69,7 @@ class StandIns:
         return leaf
 
     def _whole(self, x: Any) -> TracedNumber:
-        leaf = Value(float(x))
+        leaf = Lifted(float(x))
         self.whole[id(leaf)] = len(self.leaves)
         self.leaves.append(leaf)
         return TracedNumber(self, leaf, int(x))
