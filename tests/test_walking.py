@@ -327,6 +327,20 @@ class Value:
     assert fault.text.strip() == "def __sub__(self, other):"
 
 
+def test_a_pass_that_only_sorts_runs_no_rule():
+    text = CLOSURE.replace("        self.grad = 1.0\n", "").replace("        self.grad = 1\n", "")
+    run = text[text.index("        for v in reversed(topo)") :].split("\n\n")[0]
+    text = text.replace(run, "        for v in topo:\n            print(end='')\n")
+    assert [f.code for f in diagnose_here(text).faults] == ["nothing_runs"]
+
+
+def test_a_pass_may_end_the_program():
+    text = CLOSURE.replace("            v._backward()\n", "            v._backward()\n"
+                           "        if len(topo) > 2:\n            exit(0)\n")  # fmt: skip
+    report = diagnose_here(CLOSURE + text[text.index("class Value") :].replace("Value", "Other"))
+    assert (report.words["class"], list(report.faults)) == ("Value", [])
+
+
 def test_a_pass_that_calls_itself_may_begin_anew_at_every_node():
     text = """
 class Value:

@@ -261,7 +261,8 @@ class _Recogniser:
         if is_zero and self.evidence.forgets_to_sort():
             return "sort_not_begun"
         if is_zero:
-            return "empty_pass" if self._can_be("empty_pass") else "no_pass"
+            codes = ("empty_pass", "no_pass", "nothing_runs")
+            return next((code for code in codes if self._can_be(code)), "no_pass")
         theirs = self.known.get("no_pass", [{}])[0].get(by_hand[0])
         if theirs is not None and is_equal(sign, theirs):
             return "no_pass"
