@@ -341,6 +341,14 @@ def test_a_pass_may_end_the_program():
     assert (report.words["class"], list(report.faults)) == ("Value", [])
 
 
+def test_an_operation_that_is_made_of_others_may_forget_its_operand():
+    made = "return self + (-other)"
+    assert made in CLOSURE
+    (fault,) = diagnose_here(CLOSURE.replace(made, "return self * -1")).faults
+    assert (fault.code, fault.text.strip()) == ("formula_sub", "return self * -1")
+    assert "return self + -other" in fault.fix
+
+
 def test_a_pass_that_calls_itself_may_begin_anew_at_every_node():
     text = """
 class Value:
