@@ -288,6 +288,101 @@ class Value:
     assert "leaf_seed" not in [f.code for f in diagnose_here(text).faults]
 
 
+def test_a_dict_has_one_entry_for_a_value_with_itself():
+    text = """
+class Value:
+    def __init__(self, data, children=()):
+        self.data, self.grad, self.children, self.slopes_grad = data, 0.0, children, {}
+
+    def __add__(self, other):
+        out = Value(self.data + other.data, (self, other))
+        out.slopes_grad[self] = 1.0
+        out.slopes_grad[other] = 1.0
+        return out
+
+    def __sub__(self, other):
+        out = Value(self.data - other.data, (self, other))
+        out.slopes_grad[self] = 1.0
+        out.slopes_grad[other] = -1.0
+        return out
+
+    def backward(self):
+        order, seen = [], set()
+
+        def visit(v):
+            if v not in seen:
+                seen.add(v)
+                for child in v.children:
+                    visit(child)
+                order.append(v)
+
+        visit(self)
+        self.grad = 1.0
+        for v in reversed(order):
+            for child in v.children:
+                child.grad += v.slopes_grad[child] * v.grad
+"""
+    (fault,) = diagnose_here(text).faults
+    assert (fault.code, fault.program.text().split("; ")[1]) == ("keyed_by_operand", "b = a - a")
+    assert fault.text.strip() == "def __sub__(self, other):"
+
+
+def test_a_pass_that_only_sorts_runs_no_rule():
+    text = CLOSURE.replace("        self.grad = 1.0\n", "").replace("        self.grad = 1\n", "")
+    run = text[text.index("        for v in reversed(topo)") :].split("\n\n")[0]
+    text = text.replace(run, "        for v in topo:\n            print(end='')\n")
+    assert [f.code for f in diagnose_here(text).faults] == ["nothing_runs"]
+
+
+def test_a_pass_may_end_the_program():
+    text = CLOSURE.replace("            v._backward()\n", "            v._backward()\n"
+                           "        if len(topo) > 2:\n            exit(0)\n")  # fmt: skip
+    report = diagnose_here(CLOSURE + text[text.index("class Value") :].replace("Value", "Other"))
+    assert (report.words["class"], list(report.faults)) == ("Value", [])
+
+
+def test_an_operation_that_is_made_of_others_may_forget_its_operand():
+    made = "return self + (-other)"
+    assert made in CLOSURE
+    (fault,) = diagnose_here(CLOSURE.replace(made, "return self * -1")).faults
+    assert (fault.code, fault.text.strip()) == ("formula_sub", "return self * -1")
+    assert "return self + -other" in fault.fix
+
+
+def test_a_pass_that_calls_itself_may_begin_anew_at_every_node():
+    text = """
+class Value:
+    def __init__(self, data, children=()):
+        self.data, self.grad, self.rule, self.children = data, 0, lambda: None, children
+
+    def __add__(self, other):
+        def rule():
+            self.grad += out.grad
+            other.grad += out.grad
+
+        out = Value(self.data + other.data, (self, other))
+        out.rule = rule
+        return out
+
+    def __mul__(self, other):
+        def rule():
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
+
+        out = Value(self.data * other.data, (self, other))
+        out.rule = rule
+        return out
+
+    def backward(self):
+        self.grad = 1
+        self.rule()
+        for child in self.children:
+            child.backward()
+"""
+    (fault,) = diagnose_here(text).faults
+    assert (fault.code, fault.text.strip()) == ("seed_everywhere", "def backward(self):")
+
+
 def test_a_wrong_value_is_told_by_its_line_where_the_rule_is_wrong_too():
     text = CLOSURE.replace(
         "math.tanh(self.data)",

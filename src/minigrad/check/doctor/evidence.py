@@ -133,6 +133,7 @@ class Evidence:
             "missing_seed": self.has("seeds", "backward") and not self.has("late", "backward"),
             "late_seed": not self.has("late", "backward"),
             "leaf_seed": not self.has("ends", "backward"),
+            "seed_everywhere": self.has("ends", "backward") or not self.has("seeds", "backward"),
             "same_rule": not loops,
             "set_prev": self.has_closures,
         }.get(code, False)  # fmt: skip

@@ -27,6 +27,9 @@ DERIVATIVES = {
 REFLECTED = {
     "__radd__": "+", "__rsub__": "-", "__rmul__": "*", "__rtruediv__": "/", "__rpow__": "**",
 }  # fmt: skip
+COMPOSED = {
+    "__sub__": "{x} + -{y}", "__truediv__": "{x} * {y} ** -1", "__neg__": "{x} * -1",
+}  # fmt: skip
 UPSTREAM = ("g", "upstream")  # besides what has grad in it: what comes in is called like this
 
 
@@ -36,6 +39,7 @@ def formulas(edits: Function) -> Iterator[Edit | None]:
         yield from _in_rule(edits, rule)
     yield from _kept(edits)
     yield from _reflected(edits)
+    yield from _composed(edits)
 
 
 # ---- in a rule ----------------------------------------------------------------------------------
@@ -194,3 +198,14 @@ def _reflected(edits: Function) -> Iterator[Edit | None]:
         line = f"return {edits.cls}({edits.arguments[1]}) {symbol} {edits.arguments[0]}"
         place = edits.places[id(last)]
         yield edits.edit("formula", {place: lambda _: ast.parse(line).body[0]})
+
+
+def _composed(edits: Function) -> Iterator[Edit | None]:
+    """Write what an operation that is made of others has to come to."""
+    form = COMPOSED.get(edits.function.name, "")
+    names = edits.arguments
+    last = edits.function.body[-1]
+    is_made = isinstance(last, ast.Return) and isinstance(last.value, ast.BinOp | ast.UnaryOp)
+    if form and is_made and not edits.inner and len(names) == 1 + ("{y}" in form):
+        line = "return " + form.format(x=names[0], y=names[-1])
+        yield edits.edit("formula", {edits.places[id(last)]: lambda _: ast.parse(line).body[0]})

@@ -37,6 +37,7 @@ BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statement
 # the function itself, in none inside of it), "bare name" (it returns a node that is made from a
 # number alone), "unordered name" (operands are made a set), "reads name" (a gradient of an operand
 # is a factor),
+# "keys name" (something is set under an operand, as in a dict),
 # "pops name", "queues name", "counts name" (it takes nodes from a list, from its front, and counts
 # something down), "branches name" (it compares with a text), "recurs name" (it calls a function of
 # its own name), "calls name other", "seeds name" (a gradient is set to 1), "tests
@@ -314,6 +315,9 @@ def _more(node: ast.FunctionDef, cls: str) -> Iterator[str]:
                 yield f"queues {node.name}"
         elif isinstance(part, ast.AugAssign) and isinstance(part.op, ast.Sub):
             yield f"counts {node.name}"
+        elif isinstance(part, ast.Assign) and isinstance(entry := part.targets[0], ast.Subscript):
+            if isinstance(entry.slice, ast.Name) and entry.slice.id in operands:
+                yield f"keys {node.name}"
         elif isinstance(called, ast.Name) and called.id == "set" and node.name == "__init__":
             if operands & {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}:
                 yield f"unordered {node.name}"

@@ -101,6 +101,8 @@ class Mended:
             return "value_hash"
         if self.change.everywhere or kind == "descends":
             return EVERYWHERE[kind]
+        if kind == "adds" and self.op and "[" in self.change.old.partition("=")[0]:
+            return "keyed_by_operand"
         if kind == "adds" and not self.op and self.change.old.partition("=")[0].strip() != "":
             return "overwrite"
         if kind == "fresh":

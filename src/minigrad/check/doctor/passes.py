@@ -374,7 +374,7 @@ def _tried(
         except TooLongError:
             trial.endless += 1
             return
-        except Exception:
+        except (Exception, SystemExit):  # some end the program in their pass
             continue
         found = {name for numbers in after for name in numbers}
         for name in sorted(found, key=lambda n: (n not in trial.grads, n)):

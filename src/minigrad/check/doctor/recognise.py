@@ -140,7 +140,7 @@ class _Recogniser:
     def _by_file(self, found: list[Named]) -> list[Named]:
         """Name what has no name by the file, where all that fails uses something twice: its
         operations write into their operands."""
-        by_hooks = [one for named in found for one in self._by_hooks(named)]
+        by_hooks = [one for named in found for one in self._by_hooks(self._by_keys(named))]
         found = [n for k, n in enumerate(by_hooks) if n.what not in {m.what for m in by_hooks[:k]}]
         mine = [named for named in found if named.what not in FAULTS and self._is_kept(named)]
         if not mine:
@@ -148,6 +148,17 @@ class _Recogniser:
         names = [name for named in mine for name in named.names]
         shown = [name for named in mine for name in named.shown]
         return [n for n in found if n not in mine] + [Named("kept_in_operand", names, shown)]
+
+    def _by_keys(self, named: Named) -> Named:
+        """Name an operation that fails with one operand twice, and keeps something under each."""
+        scripts = [self.probes[name].script for name in named.names]
+        if not scripts or not all(script.shares for script in scripts):
+            return named
+        ops = {s.keys[0] for s in scripts if len(s.statements) == 1}
+        is_it = len(ops) == 1 and all(self.evidence.has("keys", op) for op in ops)
+        if not is_it or not (named.what.startswith("rule:") or named.what in FAULTS):
+            return named
+        return Named(f"keyed_by_operand:{min(ops)}", named.names, named.names)
 
     def _by_hooks(self, named: Named) -> list[Named]:
         """Name operations that give their rules to operands, if what has no name rests on them."""
@@ -250,7 +261,8 @@ class _Recogniser:
         if is_zero and self.evidence.forgets_to_sort():
             return "sort_not_begun"
         if is_zero:
-            return "empty_pass" if self._can_be("empty_pass") else "no_pass"
+            codes = ("empty_pass", "no_pass", "nothing_runs")
+            return next((code for code in codes if self._can_be(code)), "no_pass")
         theirs = self.known.get("no_pass", [{}])[0].get(by_hand[0])
         if theirs is not None and is_equal(sign, theirs):
             return "no_pass"

@@ -91,6 +91,14 @@ GENERAL = {
             (),
         ),
         Fault(
+            "keyed_by_operand", "fault", "{0} keeps its gradients in a dict, under its operands",
+            "Right with two operands; {0} of a Value with itself has one entry instead of two.",
+            "A dict has one entry for a key: where both operands are the same Value, the second "
+            "entry replaces the first.",
+            "Keep them in the order of the operands, in a tuple.",
+            (), mark="def",
+        ),
+        Fault(
             "after_return", "fault", "lines behind a return never run",
             "{0} is right by its value, and its gradient is not there.",
             "A return ends the function at once; what stands behind it is never reached.",

@@ -245,6 +245,15 @@ _row("missing_attribute", "a node has no {1}",
      "Set self.{1} in __init__, or spell it as it is there.",
      ("        self._backward = lambda: None\n", ""),
      where="init", crash=("AttributeError", r"'(\w+)' object has no attribute '(\w+)'.*"))
+_row("function_for_number", "a function stands where a number is meant",
+     "An operation or backward() ends in TypeError: no {0} for 'function'.",
+     "What is computed with here was set to a function: a rule that is kept under the gradient's "
+     "name, or a method that nobody called.",
+     "Keep the rule as out._backward = _backward, and leave the gradient a number.",
+     ("self.grad += out.data * out.grad  # exp", "self.grad += out.data * _backward  # exp"),
+     where="exp", mark="def",
+     crash=("TypeError",
+            r"unsupported operand type\(s\) for (\S+): (?:'function' .*|.* 'function')"))
 _row("missing_reflected", "an operation has a number on the left of {0}, which does not work",
      "An operation ends in TypeError: no {0} for a number and a {1}.",
      "Python asks the number first, and then the Value for its reflected method, which is not "

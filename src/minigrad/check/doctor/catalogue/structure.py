@@ -157,9 +157,9 @@ _row("hidden_pass", "an attribute hides the method backward()",
      where="init", mark="hides")
 _row("nothing_runs", "backward() runs no rule",
      "The result's gradient is 1, and all others are 0.",
-     "No _backward is called: the loop is missing, or the brackets are (v._backward alone calls "
-     "nothing).",
-     "for v in reversed(topo): v._backward().",
+     "No rule is called: the loop is missing, or the brackets are (v._backward alone calls "
+     "nothing), or operations keep their rules under another name.",
+     "for v in reversed(topo): v._backward(), by the name that operations set.",
      ("            v._backward()\n", "            v._backward\n"), where="backward")
 _row("never_listed", "the list of nodes stays empty",
      "The result's gradient is 1, and all others are 0.",
@@ -204,6 +204,16 @@ _row("leaf_seed", "leaves are given the gradient that the result should begin wi
      (SORT, """        if not self._prev:
             self.grad = 1.0
             return
+        self._backward()
+        for child in self._prev:
+            child.backward()
+"""), where="backward")
+_row("seed_everywhere", "every node begins with the gradient 1, not the result alone",
+     "All gradients are 1, whatever the expression.",
+     "backward() calls itself for the operands, and its first line sets each of them to 1, over "
+     "what has arrived there; the derivative that is 1 is that of the result by itself.",
+     "Set self.grad = 1.0 once, for the result, outside of what is called again for each node.",
+     (SORT, """        self.grad = 1.0
         self._backward()
         for child in self._prev:
             child.backward()

@@ -283,6 +283,18 @@ SPANISH = {
     ),
     "math.exp and the like take numbers.": "math.exp y similares toman números.",
     "Give them the number: math.exp(self.data).": "Dales el número: math.exp(self.data).",
+    "a function stands where a number is meant": "hay una función donde se quiere un número",
+    "An operation or backward() ends in TypeError: no {0} for 'function'.": (
+        "Una operación o backward() acaba en TypeError: no hay {0} para 'function'."
+    ),
+    "What is computed with here was set to a function: a rule that is kept under the gradient's "
+    "name, or a method that nobody called.": (
+        "A aquello con lo que aquí se calcula se le puso una función: una regla guardada con el "
+        "nombre del gradiente, o un método que nadie llamó."
+    ),
+    "Keep the rule as out._backward = _backward, and leave the gradient a number.": (
+        "Guarda la regla como out._backward = _backward, y deja que el gradiente sea un número."
+    ),
     "a method stands where a number is meant": "hay un método donde se quiere un número",
     "An operation or backward() ends in TypeError: no {0} for 'method'.": (
         "Una operación o backward() acaba en TypeError: no hay {0} para 'method'."

@@ -257,12 +257,31 @@ SPANISH = {
     "The result's gradient is 1, and all others are 0.": (
         "El gradiente del resultado es 1, y todos los demás son 0."
     ),
-    "No _backward is called: the loop is missing, or the brackets are (v._backward alone calls "
-    "nothing).": (
-        "No se llama a ningún _backward: falta el bucle, o faltan los paréntesis (v._backward solo "
-        "no llama a nada)."
+    "No rule is called: the loop is missing, or the brackets are (v._backward alone calls "
+    "nothing), or operations keep their rules under another name.": (
+        "No se llama a ninguna regla: falta el bucle, o faltan los paréntesis (v._backward solo "
+        "no llama a nada), o las operaciones guardan sus reglas con otro nombre."
+    ),
+    "for v in reversed(topo): v._backward(), by the name that operations set.": (
+        "for v in reversed(topo): v._backward(), con el nombre que ponen las operaciones."
     ),
     "for v in reversed(topo): v._backward().": "for v in reversed(topo): v._backward().",
+    "every node begins with the gradient 1, not the result alone": (
+        "todo nodo empieza con el gradiente 1, no solo el resultado"
+    ),
+    "All gradients are 1, whatever the expression.": (
+        "Todos los gradientes son 1, sea cual sea la expresión."
+    ),
+    "backward() calls itself for the operands, and its first line sets each of them to 1, over "
+    "what has arrived there; the derivative that is 1 is that of the result by itself.": (
+        "backward() se llama a sí mismo para los operandos, y su primera línea pone cada uno a 1, "
+        "encima de lo que haya llegado; la derivada que vale 1 es la del resultado respecto de sí "
+        "mismo."
+    ),
+    "Set self.grad = 1.0 once, for the result, outside of what is called again for each node.": (
+        "Pon self.grad = 1.0 una vez, para el resultado, fuera de lo que se llama de nuevo para "
+        "cada nodo."
+    ),
     "backward() sorts the graph of something else": "backward() ordena el grafo de otra cosa",
     "The sort begins at a variable outside of the class instead of at self.": (
         "La ordenación empieza en una variable de fuera de la clase en vez de en self."

@@ -114,6 +114,20 @@ SPANISH = {
         "Ponlas en una función _backward dentro de cada operación, y guárdala: "
         "out._backward = _backward."
     ),
+    "{0} keeps its gradients in a dict, under its operands": (
+        "{0} guarda sus gradientes en un diccionario, bajo sus operandos"
+    ),
+    "Right with two operands; {0} of a Value with itself has one entry instead of two.": (
+        "Bien con dos operandos; {0} de un Value consigo mismo tiene una entrada en vez de dos."
+    ),
+    "A dict has one entry for a key: where both operands are the same Value, the second "
+    "entry replaces the first.": (
+        "Un diccionario tiene una entrada por clave: si los dos operandos son el mismo Value, la "
+        "segunda entrada sustituye a la primera."
+    ),
+    "Keep them in the order of the operands, in a tuple.": (
+        "Guárdalos en el orden de los operandos, en una tupla."
+    ),
     "{0} changes the number of its operand": "{0} cambia el número de su operando",
     "After {0} its operand has another number, and so has whoever uses it again.": (
         "Después de {0} su operando tiene otro número, y quien lo use de nuevo también."
